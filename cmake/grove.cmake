@@ -1,0 +1,48 @@
+# Compiler settings every Grove target shares, and two helpers that keep the folder lists short.
+add_library(grove_settings INTERFACE)
+target_compile_options(grove_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                                                 -Wno-sign-conversion)
+if(GROVE_SANITIZE)
+  target_compile_options(grove_settings INTERFACE -fsanitize=${GROVE_SANITIZE}
+                                                   -fno-omit-frame-pointer)
+  target_link_options(grove_settings INTERFACE -fsanitize=${GROVE_SANITIZE})
+endif()
+if(GROVE_COVERAGE)
+  target_compile_options(grove_settings INTERFACE --coverage)
+  target_link_options(grove_settings INTERFACE --coverage)
+endif()
+
+# grove_library(NAME [SOURCES ...] [DEPENDS public...] [PRIVATE private...]): target grove_NAME, alias Grove::NAME.
+function(grove_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(grove_${name} STATIC ${ARG_SOURCES})
+    target_include_directories(grove_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+                                                    $<INSTALL_INTERFACE:include>)
+    target_link_libraries(grove_${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE}
+                                               $<BUILD_INTERFACE:grove_settings>)
+    target_compile_features(grove_${name} PUBLIC cxx_std_20)
+  else()
+    add_library(grove_${name} INTERFACE)
+    target_include_directories(grove_${name} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+                                                       $<INSTALL_INTERFACE:include>)
+    target_link_libraries(grove_${name} INTERFACE ${ARG_DEPENDS})
+    target_compile_features(grove_${name} INTERFACE cxx_std_20)
+  endif()
+  add_library(Grove::${name} ALIAS grove_${name})
+  set_target_properties(grove_${name} PROPERTIES EXPORT_NAME ${name})
+  set_property(GLOBAL APPEND PROPERTY GROVE_LIBRARIES grove_${name})
+endfunction()
+
+# grove_test(NAME SOURCES ... DEPENDS ...): one GoogleTest program, registered with CTest as NAME.
+function(grove_test name)
+  if(NOT GROVE_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest_main rapidcheck
+                                        rapidcheck_gtest grove_settings)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include <Eigen/SparseCore>
+
+#include "grove/base/types.h"
+
+namespace grove {
+
+using DenseRows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using SparseRows = Eigen::SparseMatrix<double, Eigen::RowMajor, std::int32_t>;
+
+/// One sample per row. Sparse data stays sparse.
+using Features = std::variant<DenseRows, SparseRows>;
+
+/// Samples as an agent or a reader holds them: features and the targets in the same order.
+struct Samples {
+  Features features;
+  Vector targets;  ///< 0 or 1 for classification, any number for regression
+
+  Index count() const { return targets.size(); }
+  Index dimension() const {
+    return std::visit([](const auto& rows) { return Index{rows.cols()}; }, features);
+  }
+};
+
+/// How the two class labels of a file became 0 and 1.
+struct LabelNames {
+  double negative = 0;  ///< the label that is 0 inside: the smaller of the two
+  double positive = 1;
+};
+
+}  // namespace grove

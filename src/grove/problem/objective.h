@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "grove/base/types.h"
+#include "grove/data/samples.h"
+#include "grove/problem/loss.h"
+
+namespace grove {
+
+/// The rows of a shard that one stochastic evaluation looks at: all, or the listed ones.
+class Batch {
+ public:
+  static Batch all() { return Batch{}; }
+  static Batch of(std::span<const std::uint32_t> rows) { return Batch{rows}; }
+
+  bool whole() const { return whole_; }
+  std::span<const std::uint32_t> rows() const { return rows_; }
+
+ private:
+  Batch() = default;
+  explicit Batch(std::span<const std::uint32_t> rows) : rows_(rows), whole_(false) {}
+
+  std::span<const std::uint32_t> rows_;
+  bool whole_ = true;
+};
+
+/// Buffers of one thread, so that objectives are const, shareable and never allocate when warm.
+struct ObjectiveScratch {
+  std::vector<double> block;
+};
+
+/// A smooth convex f: R^d -> R with sub-sampled derivatives. What an agent knows of its data.
+class Objective {
+ public:
+  virtual ~Objective() = default;
+
+  virtual Index dimension() const = 0;
+  virtual Index samples() const = 0;
+
+  /// Value at x over the batch; fills gradient and Hessian (both triangles) where not null, in
+  /// one pass over the rows.
+  virtual double evaluate(const Vector& x, Batch batch, Vector* gradient, Matrix* hessian,
+                          ObjectiveScratch& scratch) const = 0;
+
+  /// result = Hessian(x) over the batch times direction.
+  virtual void hessian_times(const Vector& x, Batch batch, const Vector& direction, Vector& result,
+                             ObjectiveScratch& scratch) const = 0;
+
+  /// The largest eigenvalue any Hessian can have: the smoothness constant L.
+  virtual double smoothness() const = 0;
+};
+
+struct ShardTerms {
+  Loss loss = LogisticLoss{};
+  double l2 = 0;           ///< adds (l2/2)|x|^2 over the regularized coordinates
+  bool intercept = false;  ///< appends a constant column, never regularized
+  double scale = 1;        ///< multiplies the data term and l2; n D_i / sum D weighs by samples
+};
+
+/// f(x) = scale * [(1/D) sum_j loss(w_j'x; y_j) + (l2/2)|x|^2] over one shard.
+std::unique_ptr<const Objective> make_shard_objective(Samples samples, const ShardTerms& terms);
+
+/// (1/n) sum_i f_i: what the network minimizes, before the regularizer. Borrows its parts.
+std::unique_ptr<const Objective> make_mean_objective(std::vector<const Objective*> parts);
+
+}  // namespace grove

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "grove/base/result.h"
+#include "grove/problem/objective.h"
+#include "grove/problem/regularizer.h"
+
+namespace grove {
+
+struct ReferenceOptions {
+  double tolerance = 1e-12;  ///< on the optimality residual, relative to its value at the start
+  int max_iterations = 200;
+};
+
+struct ReferenceSolution {
+  Vector x;
+  double objective = 0;  ///< f(x) + r(x)
+  double residual = 0;   ///< see stationarity()
+  int iterations = 0;
+};
+
+/// Norm of L (x - prox_{r/L}(x - grad/L)): zero exactly at a minimizer of f + r, |grad f| without r.
+double stationarity(const Vector& x, const Vector& gradient, const Regularizer& regularizer,
+                    double smoothness);
+
+/// The minimizer of f + r by proximal Newton: what the network's answer is measured against.
+/// An error says that none was found (the data is separable and nothing regularizes it, say).
+Result<ReferenceSolution> solve_reference(const Objective& objective, const Regularizer& regularizer,
+                                          const ReferenceOptions& options = {});
+
+}  // namespace grove

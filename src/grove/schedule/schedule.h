@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "grove/base/result.h"
+#include "grove/base/types.h"
+
+namespace grove {
+
+/// One call to work: which round it is and how many local steps to take.
+struct Activation {
+  Round round = 0;
+  int local_steps = 1;
+};
+
+/// Reads `10`, `a,b,c,...` (one per agent), `equal:E`, `uniform:a:b` (integers, inclusive, drawn per
+/// agent from the seed) or `extreme:a:b` (a random half of the agents gets a, the rest b).
+Result<std::vector<int>> make_work_loads(std::string_view description, std::size_t agents,
+                                         std::uint64_t seed);
+
+/// Reads one probability for all, or `p1,p2,...`, each in (0, 1].
+Result<std::vector<double>> make_participation(std::string_view description, std::size_t agents);
+
+/// Who works when: the pure function (seed, agent, round) -> activation.
+class Schedule {
+ public:
+  Schedule(std::uint64_t seed, std::vector<double> participation, std::vector<int> work_loads);
+
+  /// Nothing: the agent rests in that round.
+  std::optional<Activation> activation(AgentId agent, Round round) const;
+
+ private:
+  std::uint64_t seed_;
+  std::vector<double> participation_;
+  std::vector<int> work_loads_;
+};
+
+/// What happens to a message on its way: also a pure function of the seed.
+struct LinkFaults {
+  double loss_rate = 0;     ///< probability that a message is lost, in [0, 1)
+  std::uint64_t delay = 0;  ///< a message arrives 0 ... delay rounds late, each equally likely
+
+  bool none() const { return loss_rate == 0 && delay == 0; }
+  /// Rounds until arrival (0: at the end of the round it was sent in), or nothing: lost.
+  std::optional<std::uint64_t> fate(std::uint64_t seed, AgentId from, AgentId to, Round round) const;
+};
+
+}  // namespace grove
