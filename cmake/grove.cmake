@@ -1,7 +1,8 @@
 # Compiler settings every Grove target shares, and two helpers that keep the folder lists short.
 add_library(grove_settings INTERFACE)
 target_compile_options(grove_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-                                                 -Wno-sign-conversion)
+                                                 -Wno-sign-conversion
+                                                 -Wno-missing-field-initializers)
 if(GROVE_SANITIZE)
   target_compile_options(grove_settings INTERFACE -fsanitize=${GROVE_SANITIZE}
                                                    -fno-omit-frame-pointer)

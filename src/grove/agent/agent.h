@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "grove/agent/cost.h"
+#include "grove/agent/message.h"
+#include "grove/agent/workspace.h"
+#include "grove/base/bytes.h"
+#include "grove/base/types.h"
+#include "grove/problem/objective.h"
+#include "grove/problem/regularizer.h"
+#include "grove/schedule/schedule.h"
+
+namespace grove {
+
+/// What an agent knows of one neighbour.
+struct Neighbour {
+  AgentId id;
+  double mixing_weight = 0;  ///< W_ij of the gradient methods (Metropolis)
+};
+
+/// All an agent is given: its own data, its neighbours, and nothing of the rest of the network.
+struct AgentContext {
+  AgentId id;
+  std::uint64_t seed = 1;
+  std::vector<Neighbour> neighbours;  ///< sorted by id; the slot of a neighbour is its position
+  std::shared_ptr<const Objective> objective;
+  Regularizer regularizer;       ///< trivial unless this agent applies r
+  std::size_t network_size = 1;  ///< n: the network minimizes sum f_i + n r
+  Vector start;                  ///< x^0, common to all agents
+};
+
+/// A deterministic state machine that does no I/O: activations and messages in, messages out.
+/// The same agent runs in the simulator, under MPI and between peers.
+///
+/// A lock-step round is: activate some agents; deliver message_to(slot) of each of them to the
+/// neighbours; end_round at every agent, active or not.
+class Agent {
+ public:
+  virtual ~Agent() = default;
+
+  virtual void activate(const Activation& activation, Workspace& workspace) = 0;
+
+  /// What the latest activation says to the neighbour in that slot of the context.
+  virtual Message message_to(std::size_t slot) const = 0;
+
+  /// From the neighbour in that slot. Stale messages (by sequence) change nothing.
+  virtual void receive(std::size_t slot, const Message& message) = 0;
+
+  virtual void end_round() = 0;
+
+  virtual const Vector& estimate() const = 0;  ///< x_i
+
+  /// theta, at the agent that holds the regularizer of a method that has one; otherwise null.
+  virtual const Vector* regularized_estimate() const { return nullptr; }
+
+  virtual const Cost& cost() const = 0;
+
+  /// The whole state, so that a loaded agent continues exactly as the saved one would have.
+  virtual void save(ByteWriter& writer) const = 0;
+  virtual Status load(ByteReader& reader) = 0;
+};
+
+}  // namespace grove

@@ -1,0 +1,49 @@
+#include "grove/agent/broadcast_links.h"
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+
+namespace grove {
+
+BroadcastLinks::BroadcastLinks(std::vector<double> penalties, const Vector& start)
+    : penalties_(std::move(penalties)),
+      total_penalty_(std::accumulate(penalties_.begin(), penalties_.end(), 0.0)),
+      heard_(start.replicate(1, static_cast<Index>(penalties_.size()))),
+      dual_(Matrix::Zero(start.size(), static_cast<Index>(penalties_.size()))),
+      heard_now_(penalties_.size(), 0) {}
+
+void BroadcastLinks::add_pull(const Vector& x, Vector& pull) const {
+  for (Index slot = 0; slot < dual_.cols(); ++slot)
+    pull += dual_.col(slot) + (0.5 * penalties_[slot]) * (x - heard_.col(slot));
+}
+
+std::span<const double> BroadcastLinks::payload_to(std::size_t, const Vector& x) const {
+  return {x.data(), static_cast<std::size_t>(x.size())};
+}
+
+void BroadcastLinks::receive(std::size_t slot, const Message& message) {
+  assert(message.payload.size() == static_cast<std::size_t>(heard_.rows()));
+  std::ranges::copy(message.payload, heard_.col(static_cast<Index>(slot)).data());
+  heard_now_[slot] = 1;
+}
+
+void BroadcastLinks::end_round(const Vector& x, bool spoke) {
+  for (Index slot = 0; slot < dual_.cols(); ++slot) {
+    if (!spoke && !heard_now_[slot]) continue;
+    dual_.col(slot) += (0.5 * penalties_[slot]) * (x - heard_.col(slot));
+    heard_now_[slot] = 0;
+  }
+}
+
+void BroadcastLinks::save(ByteWriter& writer) const {
+  writer.put(std::span<const double>(heard_.data(), heard_.size()));
+  writer.put(std::span<const double>(dual_.data(), dual_.size()));
+}
+
+void BroadcastLinks::load(ByteReader& reader) {
+  reader.get(std::span<double>(heard_.data(), heard_.size()));
+  reader.get(std::span<double>(dual_.data(), dual_.size()));
+}
+
+}  // namespace grove

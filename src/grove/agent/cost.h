@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+
+#include "grove/base/types.h"
+
+namespace grove {
+
+/// What an agent has spent so far, in units that do not depend on the machine.
+struct Cost {
+  std::uint64_t broadcasts = 0;        ///< activations that spoke: the paper's communication cost
+  std::uint64_t vectors_sent = 0;      ///< d-vectors on links
+  std::uint64_t bytes_sent = 0;        ///< payload bytes of those vectors
+  std::uint64_t gradient_samples = 0;  ///< samples whose gradient was computed
+  std::uint64_t hessian_samples = 0;   ///< samples whose Hessian was computed
+  std::uint64_t solves = 0;            ///< linear systems solved
+
+  Cost& operator+=(const Cost& other) {
+    broadcasts += other.broadcasts;
+    vectors_sent += other.vectors_sent;
+    bytes_sent += other.bytes_sent;
+    gradient_samples += other.gradient_samples;
+    hessian_samples += other.hessian_samples;
+    solves += other.solves;
+    return *this;
+  }
+  bool operator==(const Cost&) const = default;
+
+  /// One activation told every neighbour one vector.
+  void count_broadcast(std::size_t neighbours, Index dimension) {
+    broadcasts += 1;
+    vectors_sent += neighbours;
+    bytes_sent += neighbours * static_cast<std::uint64_t>(dimension) * sizeof(double);
+  }
+};
+
+}  // namespace grove

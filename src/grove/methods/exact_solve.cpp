@@ -1,0 +1,58 @@
+#include "grove/methods/exact_solve.h"
+
+#include "grove/methods/newton.h"
+
+namespace grove {
+namespace {
+
+constexpr int max_newton_steps = 100;  // damped Newton on a strongly convex model needs far fewer
+constexpr int max_halvings = 40;
+
+/// The coupling's part of the model's value at v.
+double coupling_value(const LocalModel& model, const Vector& v) {
+  double linear = 0, squared = 0;
+  for (Index k = 0; k < v.size(); ++k) {
+    const double moved = v[k] - model.anchor[k];
+    linear += model.pull[k] * moved;
+    squared += moved * moved;
+  }
+  return linear + 0.5 * model.tether * squared;
+}
+
+}  // namespace
+
+/// Newton with backtracking. At least one step is taken, so that a fixed tolerance limits the
+/// accuracy of a round and not that of the run.
+void ExactSolver::solve(const LocalModel& model, const SolverTurn&, Workspace& workspace,
+                        Cost& cost) {
+  Vector& v = workspace.point;
+  for (int step = 0; step < max_newton_steps; ++step) {
+    const double value = model.objective.evaluate(v, Batch::all(), &workspace.gradient,
+                                                  &workspace.hessian, workspace.objective) +
+                         coupling_value(model, v);
+    cost.gradient_samples += model.objective.samples();
+    cost.hessian_samples += model.objective.samples();
+    model.add_coupling(v, workspace.gradient);
+    if (step > 0 && workspace.gradient.norm() <= tolerance_) return;
+
+    workspace.trial_gradient = workspace.gradient;
+    solve_shifted(workspace.hessian, model.stiffness, workspace.gradient);
+    cost.solves += 1;
+    const double slope = workspace.trial_gradient.dot(workspace.gradient);
+    // Decreases below the value's rounding cannot be told from none: then the full step is taken.
+    const bool at_rounding = slope <= 1e-15 * (1 + std::abs(value));
+    double length = 1;
+    for (int halving = 0; halving < max_halvings; ++halving, length *= 0.5) {
+      workspace.trial = v - length * workspace.gradient;
+      if (at_rounding) break;
+      const double tried = model.objective.evaluate(workspace.trial, Batch::all(), nullptr, nullptr,
+                                                    workspace.objective) +
+                           coupling_value(model, workspace.trial);
+      if (tried <= value - 1e-4 * length * slope) break;
+    }
+    v = workspace.trial;
+    if (at_rounding) return;
+  }
+}
+
+}  // namespace grove

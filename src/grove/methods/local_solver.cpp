@@ -1,0 +1,34 @@
+#include "grove/methods/local_solver.h"
+
+#include "grove/methods/bfgs_step.h"
+#include "grove/methods/exact_solve.h"
+#include "grove/methods/gradient_step.h"
+#include "grove/methods/newton_steps.h"
+
+namespace grove {
+namespace {
+
+struct Maker {
+  const Objective& objective;
+  std::unique_ptr<LocalSolver> operator()(const NewtonSteps& options) const {
+    return std::make_unique<NewtonStepsSolver>(options);
+  }
+  std::unique_ptr<LocalSolver> operator()(const GradientStep&) const {
+    return std::make_unique<GradientStepSolver>();
+  }
+  std::unique_ptr<LocalSolver> operator()(const BfgsStep&) const {
+    return std::make_unique<BfgsStepSolver>(objective);
+  }
+  std::unique_ptr<LocalSolver> operator()(const ExactSolve& options) const {
+    return std::make_unique<ExactSolver>(options);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<LocalSolver> make_local_solver(const LocalSolverOptions& options,
+                                               const Objective& objective) {
+  return std::visit(Maker{objective}, options);
+}
+
+}  // namespace grove

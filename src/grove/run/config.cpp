@@ -1,0 +1,204 @@
+#include "grove/run/config.h"
+
+#include <algorithm>
+
+#include "grove/base/text.h"
+
+namespace grove {
+namespace {
+
+Option loss_option(Loss& target) {
+  return {"loss",
+          "logistic | squared | huber[:DELTA]",
+          "loss of one sample (logistic)",
+          "Problem",
+          [&target](std::string_view given) -> Status {
+            if (given == "logistic") return target = LogisticLoss{}, success();
+            if (given == "squared") return target = SquaredLoss{}, success();
+            if (given == "huber") return target = HuberLoss{}, success();
+            if (given.starts_with("huber:")) {
+              const auto delta = parse_double(given.substr(6));
+              if (delta && Range::positive().contains(*delta))
+                return target = HuberLoss{*delta}, success();
+            }
+            return Error{"", fmt::format("'{}' is unknown; expected logistic, squared, huber or "
+                                         "huber:DELTA with DELTA above 0",
+                                         given)};
+          },
+          [&target]() -> nlohmann::json {
+            if (std::holds_alternative<LogisticLoss>(target)) return "logistic";
+            if (std::holds_alternative<SquaredLoss>(target)) return "squared";
+            return "huber:" + exact(std::get<HuberLoss>(target).delta);
+          }};
+}
+
+Option constraint_option(Constraint& target) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return {"constraint",
+          "none | nonnegative | box:LOW:HIGH",
+          "bounds on every coefficient (none)",
+          "Problem",
+          [&target](std::string_view given) -> Status {
+            if (given == "none") return target = Constraint{}, success();
+            if (given == "nonnegative") return target = Constraint{.low = 0}, success();
+            const auto parts = split(given, ':');
+            if (parts.size() == 3 && parts[0] == "box") {
+              const auto low = parse_double(parts[1]), high = parse_double(parts[2]);
+              if (low && high && *low < *high) return target = Constraint{*low, *high}, success();
+            }
+            return Error{"", fmt::format("'{}' is unknown; expected none, nonnegative or "
+                                         "box:LOW:HIGH with LOW below HIGH",
+                                         given)};
+          },
+          [&target]() -> nlohmann::json {
+            if (target.low == -infinity && target.high == infinity) return "none";
+            if (target.low == 0 && target.high == infinity) return "nonnegative";
+            return fmt::format("box:{}:{}", exact(target.low), exact(target.high));
+          }};
+}
+
+void add_problem_options(Config& config, std::vector<Option>& options) {
+  const std::string data = "Data and network", problem = "Problem";
+  options.push_back(text_option({"data", "DATA",
+                                 "LIBSVM or CSV file (also .bz2, .gz, .xz), or "
+                                 "synthetic:NAME[,key=value...]",
+                                 data},
+                                config.data));
+  options.push_back(text_option(
+      {"label-column", "NAME", "label column of a CSV file (label, target, y or the last)", data},
+      config.label_column));
+  options.push_back(count_option({"agents", "N", "agents in the network (10)", data}, config.agents,
+                                 1, 1'000'000));
+  options.push_back(count_option({"samples", "M", "train on a random sub-sample of M (all)", data},
+                                 config.samples, 0));
+  options.push_back(count_option(
+      {"seed", "S", "the one seed everything random derives from (1)", data}, config.seed, 0));
+  options.push_back(text_option({"partition", "even | stride | label-skew:A | size-skew:A | FILE",
+                                 "how samples reach agents (even)", data},
+                                config.partition));
+  options.push_back(text_option(
+      {"graph", "erdos-renyi:P | geometric:R | ring | path | star | grid | complete | FILE",
+       "who talks to whom (erdos-renyi:0.3)", data},
+      config.graph));
+  options.push_back(loss_option(config.loss));
+  options.push_back(number_option({"l1", "W", "adds W |x|_1, by prox (0)", problem}, config.l1,
+                                  Range::non_negative()));
+  options.push_back(
+      number_option({"l2", "W", "adds (W/2)|x|^2 to every local objective (0)", problem}, config.l2,
+                    Range::non_negative()));
+  options.push_back(constraint_option(config.constraint));
+  options.push_back(choice_option<Weighting>(
+      {"weighting", "", "equal weight per agent, or per sample (agent)", problem}, config.weighting,
+      {{"agent", Weighting::agent}, {"sample", Weighting::sample}}));
+  options.push_back(switch_option({"intercept", "", "fit an intercept, never regularized", problem},
+                                  config.intercept));
+}
+
+void add_method_options(Config& config, std::vector<Option>& options) {
+  const std::string method = "Method", asynchrony = "Asynchrony";
+  options.push_back(
+      choice_option<Method>({"method", "", "(druid-vl)", method}, config.method, method_names()));
+  options.push_back(number_option({"penalty", "MU", "mu_z, weight of the links (1e-3)", method},
+                                  config.penalty, Range::positive()));
+  options.push_back(number_option(
+      {"theta-penalty", "MU", "mu_theta, weight of the regularizer's copy (2 mu_z)", method},
+      config.theta_penalty, Range::positive()));
+  options.push_back(
+      number_option({"prox", "EPS",
+                     "eps_i, proximal weight of every agent (2 mu_z; druid-gd: at least the "
+                     "smoothness constant)",
+                     method},
+                    config.prox, Range::non_negative()));
+  options.push_back(number_option({"step", "A", "step of pg-extra, p2d2, nids (1/L)", method},
+                                  config.step, Range::positive()));
+  options.push_back(text_option({"work", "E | a,b,c | equal:E | uniform:A:B | extreme:A:B",
+                                 "local steps per activation (5)", method},
+                                config.work));
+  options.push_back(choice_option<LocalModelKind>(
+      {"local-model", "", "what several local steps follow (augmented)", method},
+      config.local_model,
+      {{"augmented", LocalModelKind::augmented}, {"linearized", LocalModelKind::linearized}}));
+  options.push_back(choice_option<SamplingKind>(
+      {"sampling", "", "samples a local step looks at (full)", method}, config.sampling,
+      {{"full", SamplingKind::full}, {"minibatch", SamplingKind::minibatch}}));
+  options.push_back(
+      count_option({"batch-gradient", "B", "gradient batch of minibatch (100)", method},
+                   config.batch_gradient, 1));
+  options.push_back(count_option({"batch-hessian", "B", "Hessian batch of minibatch (100)", method},
+                                 config.batch_hessian, 1));
+  options.push_back(
+      number_option({"exact-tolerance", "T",
+                     "gradient norm at which exact-admm ends a sub-problem (1e-5)", method},
+                    config.exact_tolerance, Range::positive()));
+  options.push_back(text_option({"participation", "P | p1,p2,...",
+                                 "probability that an agent works in a round (1)", asynchrony},
+                                config.participation));
+  options.push_back(choice_option<LinkKind>(
+      {"link", "",
+       "one broadcast per round, or one message per edge, which bears loss and delay "
+       "(broadcast)",
+       asynchrony},
+      config.link, {{"broadcast", LinkKind::broadcast}, {"edge", LinkKind::edge}}));
+  options.push_back(
+      number_option({"loss-rate", "L", "probability that a message is lost (0)", asynchrony},
+                    config.loss_rate, Range{.low = 0, .high = 1, .high_open = true}));
+  options.push_back(
+      count_option({"delay", "K", "messages arrive 0 to K rounds late (0)", asynchrony},
+                   config.delay, 0, 1'000'000));
+}
+
+void add_run_options(Config& config, std::vector<Option>& options) {
+  const std::string run = "Stopping and measuring", where = "Where agents run";
+  options.push_back(count_option({"rounds", "T", "round limit (500)", run}, config.rounds, 0));
+  options.push_back(
+      number_option({"tolerance", "T",
+                     "stop when stationarity and consensus error fall below T, each relative to "
+                     "its scale (1e-6; 0: never)",
+                     run},
+                    config.tolerance, Range::non_negative()));
+  options.push_back(switch_option(
+      {"no-reference", "", "do not compute the centralized optimum to compare with", run},
+      config.no_reference));
+  options.push_back(
+      switch_option({"keep-estimates", "", "put every agent's model into the run record", run},
+                    config.keep_estimates));
+  options.push_back(count_option({"measure-every", "K", "measure every K rounds (1)", run},
+                                 config.measure_every, 1));
+  options.push_back(choice_option<RuntimeKind>({"runtime", "", "(simulator)", where},
+                                               config.runtime,
+                                               {{"simulator", RuntimeKind::simulator}}));
+  options.push_back(count_option({"threads", "N", "worker threads (0: all cores)", where},
+                                 config.threads, 0, 4096));
+}
+
+}  // namespace
+
+std::vector<Option> options_of(Config& config) {
+  std::vector<Option> options;
+  add_problem_options(config, options);
+  add_method_options(config, options);
+  add_run_options(config, options);
+  return options;
+}
+
+std::vector<std::pair<std::string, Method>> method_names() {
+  return {{"druid-vl", Method::druid_vl},
+          {"druid-newton", Method::druid_newton},
+          {"druid-gd", Method::druid_gd},
+          {"druid-bfgs", Method::druid_bfgs},
+          {"exact-admm", Method::exact_admm},
+          {"pg-extra", Method::pg_extra},
+          {"p2d2", Method::p2d2},
+          {"nids", Method::nids}};
+}
+
+std::string name_of(Method method) {
+  const auto names = method_names();
+  return std::ranges::find(names, method, &std::pair<std::string, Method>::second)->first;
+}
+
+bool is_druid(Method method) { return method <= Method::exact_admm; }
+bool takes_local_steps(Method method) { return method == Method::druid_vl; }
+bool needs_everyone(Method method) { return !is_druid(method); }
+
+}  // namespace grove

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grove/agent/links.h"
+#include "grove/base/result.h"
+#include "grove/methods/local_model.h"
+#include "grove/problem/loss.h"
+#include "grove/run/option.h"
+
+namespace grove {
+
+enum class Method {
+  druid_vl,
+  druid_newton,
+  druid_gd,
+  druid_bfgs,
+  exact_admm,
+  pg_extra,
+  p2d2,
+  nids
+};
+enum class Weighting { agent, sample };
+enum class SamplingKind { full, minibatch };
+enum class RuntimeKind { simulator };
+
+/// Bounds on every regularized coefficient: an indicator in r.
+struct Constraint {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+
+/// A training run, complete: the same Config gives the same iterates everywhere. Meanings and
+/// ranges of the fields stand in options_of().
+struct Config {
+  std::string data = "synthetic:ijcnn-like";
+  std::string label_column;
+  std::uint64_t agents = 10;
+  std::uint64_t samples = 0;
+  std::uint64_t seed = 1;
+  std::string partition = "even";
+  std::string graph = "erdos-renyi:0.3";
+
+  Loss loss = LogisticLoss{};
+  double l1 = 0;
+  double l2 = 0;
+  Constraint constraint;
+  Weighting weighting = Weighting::agent;
+  bool intercept = false;
+
+  Method method = Method::druid_vl;
+  double penalty = 1e-3;
+  std::optional<double> theta_penalty;
+  std::optional<double> prox;
+  std::optional<double> step;
+  std::string work = "5";
+  std::string participation = "1";
+  LinkKind link = LinkKind::broadcast;
+  double loss_rate = 0;
+  std::uint64_t delay = 0;
+  LocalModelKind local_model = LocalModelKind::augmented;
+  SamplingKind sampling = SamplingKind::full;
+  std::uint64_t batch_gradient = 100;
+  std::uint64_t batch_hessian = 100;
+  double exact_tolerance = 1e-5;
+
+  std::uint64_t rounds = 500;
+  double tolerance = 1e-6;
+  bool no_reference = false;
+  bool keep_estimates = false;
+  std::uint64_t measure_every = 1;
+  RuntimeKind runtime = RuntimeKind::simulator;
+  std::uint64_t threads = 0;
+};
+
+/// The options of a run, bound to `config`, which must outlive them.
+std::vector<Option> options_of(Config& config);
+
+/// Names of the methods in the order of the enum, as --method takes them.
+std::vector<std::pair<std::string, Method>> method_names();
+std::string name_of(Method method);
+
+bool is_druid(Method method);           ///< has links, theta and local models
+bool takes_local_steps(Method method);  ///< E_i matters
+bool needs_everyone(Method method);     ///< refuses partial participation
+
+/// What no option can see alone: settings that exclude each other.
+Status check(const Config& config);
+
+}  // namespace grove

@@ -1,0 +1,63 @@
+#include "grove/run/config_file.h"
+
+#include <toml++/toml.h>
+
+#include "grove/base/file.h"
+#include "grove/base/text.h"
+
+namespace grove {
+namespace {
+
+/// The value as its flag would be written.
+std::optional<std::string> as_text(const toml::node& node) {
+  if (const auto* value = node.as_string()) return value->get();
+  if (const auto* value = node.as_integer()) return std::to_string(value->get());
+  if (const auto* value = node.as_floating_point()) return exact(value->get());
+  if (const auto* value = node.as_boolean()) return value->get() ? "true" : "false";
+  if (const auto* values = node.as_array()) {
+    std::string joined;
+    for (const toml::node& element : *values) {
+      const auto text = element.is_array() ? std::nullopt : as_text(element);
+      if (!text) return std::nullopt;
+      joined += (joined.empty() ? "" : ",") + *text;
+    }
+    return joined;
+  }
+  return std::nullopt;
+}
+
+Error unknown_key(std::string where, std::string_view key, std::span<const Option> options) {
+  std::vector<std::string> names;
+  for (const Option& option : options) names.push_back(option.name);
+  const auto near = closest(key, names);
+  return Error{std::move(where), fmt::format("unknown key '{}'{}", key,
+                                             near ? "; did you mean '" + *near + "'?" : "")};
+}
+
+}  // namespace
+
+Status read_config_file(const std::filesystem::path& path, std::span<const Option> options,
+                        const std::set<std::string>& skip) {
+  const auto text = read_file(path);
+  if (!text) return text.error();
+  toml::table table;
+  try {  // toml++ reports syntax errors by exception
+    table = toml::parse(*text);
+  } catch (const toml::parse_error& error) {
+    return Error{fmt::format("{}:{}", path.string(), error.source().begin.line),
+                 fmt::format("is not TOML: {}", error.description())};
+  }
+  for (const auto& [key, node] : table) {
+    const auto where = fmt::format("{}:{}", path.string(), key.source().begin.line);
+    const Option* option = find_option(options, key.str());
+    if (option == nullptr) return unknown_key(where, key.str(), options);
+    const auto value = as_text(node);
+    if (!value) return Error{where, fmt::format("{}: expected a value or a flat list", key.str())};
+    if (skip.contains(option->name)) continue;
+    if (const Status status = option->set(*value); !status)
+      return Error{where, fmt::format("{}: {}", key.str(), status.error().what)};
+  }
+  return success();
+}
+
+}  // namespace grove

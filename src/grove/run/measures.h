@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "grove/agent/agent.h"
+#include "grove/problem/reference.h"
+#include "grove/run/instance.h"
+#include "grove/run/record.h"
+
+namespace grove {
+
+/// The network seen from outside. Nothing here is known to any single agent.
+struct Measures {
+  Vector solution;             ///< theta where a method has one, the mean of x_i otherwise
+  double objective = 0;        ///< at the solution
+  double stationarity = 0;     ///< of the mean of x_i: norm of its prox-gradient step
+  double consensus_error = 0;  ///< sqrt of the mean of |x_i - mean|^2
+  double mean_norm = 0;        ///< |mean of x_i|, the scale of the consensus error
+  double squared_error = 0;    ///< sum_i |x_i - x*|^2, if there is a reference
+  bool finite = true;
+};
+
+class Measurer {
+ public:
+  /// Borrows both; `reference` may be null.
+  Measurer(const Instance& instance, const ReferenceSolution* reference);
+
+  Measures measure(std::span<const std::unique_ptr<Agent>> agents);
+
+ private:
+  const Instance& instance_;
+  const ReferenceSolution* reference_;
+  double smoothness_;
+  Vector mean_, gradient_;
+  ObjectiveScratch scratch_;
+};
+
+}  // namespace grove

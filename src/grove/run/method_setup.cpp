@@ -1,0 +1,145 @@
+#include "grove/run/method_setup.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include "grove/base/text.h"
+#include "grove/network/spectrum.h"
+#include "grove/theory/stability.h"
+
+namespace grove {
+namespace {
+
+/// One step on an eigenvalue-L quadratic needs eps of the order of L; beyond it, eps only slows.
+double default_prox(const Config& config, const Objective& objective) {
+  if (config.method == Method::druid_gd)
+    return std::max(2 * config.penalty, objective.smoothness());
+  return 2 * config.penalty;
+}
+
+LocalSolverOptions solver_of(const Config& config) {
+  switch (config.method) {
+    case Method::druid_gd:
+      return GradientStep{};
+    case Method::druid_bfgs:
+      return BfgsStep{};
+    case Method::exact_admm:
+      return ExactSolve{config.exact_tolerance};
+    case Method::druid_newton:
+      return NewtonSteps{FullBatches{}};
+    default:
+      break;
+  }
+  if (config.sampling == SamplingKind::full) return NewtonSteps{FullBatches{}};
+  return NewtonSteps{MiniBatches{static_cast<Index>(config.batch_gradient),
+                                 static_cast<Index>(config.batch_hessian)}};
+}
+
+DruidOptions druid_options(const Config& config, const Objective& objective) {
+  return {.link = config.link,
+          .penalty = config.penalty,
+          .theta_penalty = *config.theta_penalty,
+          .prox = config.prox.value_or(default_prox(config, objective)),
+          .local_model = config.local_model,
+          .solver = solver_of(config)};
+}
+
+MethodOptions gossip_options(Method method, double step) {
+  switch (method) {
+    case Method::pg_extra:
+      return PgExtraOptions{{.step = step}};
+    case Method::p2d2:
+      return P2d2Options{{.step = step}};
+    default:
+      return NidsOptions{{.step = step}};
+  }
+}
+
+void note_clamped_batches(const Config& config, const Instance& instance,
+                          std::vector<std::string>& notes) {
+  if (config.method != Method::druid_vl || config.sampling != SamplingKind::minibatch) return;
+  Index smallest = instance.objectives[0]->samples();
+  for (const auto& objective : instance.objectives)
+    smallest = std::min(smallest, objective->samples());
+  for (const auto& [name, size] : {std::pair{"--batch-gradient", config.batch_gradient},
+                                   std::pair{"--batch-hessian", config.batch_hessian}})
+    if (static_cast<Index>(size) > smallest)
+      notes.push_back(fmt::format(
+          "{} {} is larger than the smallest shard ({} samples): clamped to the shard there", name,
+          size, smallest));
+}
+
+void note_linearized_bound(const Config& config, const Instance& instance, const MethodSetup& setup,
+                           std::vector<std::string>& notes) {
+  const bool several_steps =
+      config.method == Method::druid_vl && std::ranges::max(setup.work_loads) > 1;
+  if (config.local_model != LocalModelKind::linearized || !several_steps) return;
+  LinearizedSetting setting{.penalty = config.penalty, .theta_penalty = *config.theta_penalty};
+  if (!instance.regularizer.trivial()) setting.holder = regularizer_holder;
+  for (const auto& options : setup.options)
+    setting.prox.push_back(std::get<DruidOptions>(options).prox);
+  const LinearizedStability stability = linearized_stability(instance.graph, setting);
+  if (stability.guaranteed) return;
+  std::vector<std::uint32_t> offending;
+  for (AgentId agent : stability.offending) offending.push_back(agent.value);
+  const bool many = offending.size() > 10;
+  if (many) offending.resize(10);
+  notes.push_back(fmt::format(
+      "the linearized local model is only guaranteed stable with --prox {:.6g} or more on this "
+      "graph; below mu deg_i: agents {}{}",
+      stability.needed_prox, fmt::join(offending, ", "), many ? ", ..." : ""));
+}
+
+}  // namespace
+
+Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
+  MethodSetup setup;
+  auto work = make_work_loads(config.work, config.agents, config.seed);
+  if (!work) return work.error();
+  auto participation = make_participation(config.participation, config.agents);
+  if (!participation) return participation.error();
+  setup.work_loads =
+      takes_local_steps(config.method) ? std::move(*work) : std::vector<int>(config.agents, 1);
+  setup.participation = std::move(*participation);
+
+  if (is_druid(config.method)) {
+    if (!config.theta_penalty) config.theta_penalty = 2 * config.penalty;
+    for (const auto& objective : instance.objectives)
+      setup.options.push_back(druid_options(config, *objective));
+    if (!config.prox && config.method != Method::druid_gd) config.prox = 2 * config.penalty;
+    note_clamped_batches(config, instance, setup.notes);
+    note_linearized_bound(config, instance, setup, setup.notes);
+  } else {
+    double smoothness = 0;
+    for (const auto& objective : instance.objectives)
+      smoothness = std::max(smoothness, objective->smoothness());
+    if (!config.step) config.step = smoothness > 0 ? 1 / smoothness : 1;
+    setup.options.assign(config.agents, gossip_options(config.method, *config.step));
+  }
+  return setup;
+}
+
+std::vector<std::unique_ptr<Agent>> make_agents(const Config& config, const Instance& instance,
+                                                const MethodSetup& setup) {
+  const Regularizer none{.regularized = instance.features};
+  std::vector<std::unique_ptr<Agent>> agents;
+  for (std::uint32_t i = 0; i < instance.agents(); ++i) {
+    const bool applies_r = !is_druid(config.method) || AgentId{i} == regularizer_holder;
+    AgentContext context{.id = AgentId{i},
+                         .seed = config.seed,
+                         .neighbours = {},
+                         .objective = instance.objectives[i],
+                         .regularizer = applies_r ? instance.regularizer : none,
+                         .network_size = instance.agents(),
+                         .start = instance.start()};
+    const auto weights = metropolis_weights(instance.graph, AgentId{i});
+    const auto neighbours = instance.graph.neighbours(AgentId{i});
+    for (std::size_t slot = 0; slot < neighbours.size(); ++slot)
+      context.neighbours.push_back({neighbours[slot], weights[slot]});
+    agents.push_back(make_agent(setup.options[i], std::move(context)));
+  }
+  return agents;
+}
+
+}  // namespace grove

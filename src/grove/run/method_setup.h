@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "grove/methods/method.h"
+#include "grove/run/instance.h"
+
+namespace grove {
+
+/// The agent that holds the regularizer in the DRUID family: q.
+constexpr AgentId regularizer_holder{0};
+
+/// Settings of every agent, with nothing left open.
+struct MethodSetup {
+  std::vector<MethodOptions> options;  ///< by agent
+  std::vector<int> work_loads;         ///< E_i
+  std::vector<double> participation;
+  std::vector<std::string> notes;  ///< what the user should know before the run
+};
+
+/// Derives the settings that were not given; `config` is updated to what is used.
+Result<MethodSetup> set_up_method(Config& config, const Instance& instance);
+
+/// The agents, ready for any runtime.
+std::vector<std::unique_ptr<Agent>> make_agents(const Config& config, const Instance& instance,
+                                                const MethodSetup& setup);
+
+}  // namespace grove

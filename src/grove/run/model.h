@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "grove/base/result.h"
+#include "grove/data/samples.h"
+#include "grove/problem/loss.h"
+
+namespace grove {
+
+/// A trained model, in the format "grove-model/1".
+struct Model {
+  std::string version;
+  Loss loss;
+  Vector coefficients;  ///< one per feature
+  std::optional<double> intercept;
+  std::optional<LabelNames> labels;  ///< of a classifier
+  double l1 = 0;
+  double l2 = 0;
+  double objective = 0;
+};
+
+nlohmann::json to_json(const Model& model);
+Result<Model> model_from_json(const nlohmann::json& json);
+
+/// w'x + intercept for every sample. Features the model does not know are an error of the caller:
+/// samples.dimension() must not exceed the number of coefficients; missing ones count as zero.
+Vector margins(const Model& model, const Samples& samples);
+
+/// Quality on samples with known targets. Which fields are set depends on the loss.
+struct Scores {
+  std::optional<double> accuracy;   ///< share of right classes
+  std::optional<double> log_loss;   ///< mean negative log likelihood, in nats
+  std::optional<double> auc;        ///< area under the ROC curve; unset if one class is absent
+  std::optional<double> rmse;       ///< root of the mean squared error
+  std::optional<double> mae;        ///< mean absolute error
+  std::optional<double> r_squared;  ///< 1 - squared error / variance; unset for constant targets
+};
+Scores score(const Model& model, const Vector& margins, const Vector& targets);
+
+}  // namespace grove

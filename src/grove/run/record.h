@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "grove/agent/cost.h"
+#include "grove/base/result.h"
+#include "grove/base/types.h"
+#include "grove/data/samples.h"
+
+namespace grove {
+
+enum class RunStatus { converged, round_limit, diverged, peer_lost, interrupted };
+std::string name_of(RunStatus status);
+
+struct Outcome {
+  RunStatus status = RunStatus::round_limit;
+  std::string detail;  ///< one sentence for a person
+  Round rounds = 0;
+  double seconds = 0;
+};
+
+/// One measured round. Missing values: no reference was computed.
+struct TracePoint {
+  Round round = 0;
+  double objective = 0;
+  std::optional<double> objective_gap;   ///< objective - optimum
+  std::optional<double> relative_error;  ///< sum |x_i - x*|^2 / sum |x_i^0 - x*|^2
+  double consensus_error = 0;
+  double stationarity = 0;
+  std::uint64_t active = 0;  ///< agents that worked in this round
+  Cost cost;                 ///< of all agents since the start
+  double seconds = 0;        ///< since the start of round 1, measuring left out
+};
+
+struct ProblemSummary {
+  std::uint64_t samples = 0;
+  std::uint64_t features = 0;
+  std::uint64_t agents = 0;
+  std::uint64_t edges = 0;
+  double lambda_max = 0;
+  double lambda_2 = 0;
+  std::optional<LabelNames> labels;
+};
+
+struct ReferenceSummary {
+  double objective = 0;
+  Vector solution;
+};
+
+struct AgentSummary {
+  std::uint64_t samples = 0;
+  std::uint64_t degree = 0;
+  int work = 1;  ///< E_i
+  double participation = 1;
+  std::optional<double> prox;  ///< eps_i, in the DRUID family
+};
+
+/// All that is known of a run, in the format "grove-run/1".
+struct RunRecord {
+  std::string version;
+  nlohmann::json config;  ///< every option as resolved
+  ProblemSummary problem;
+  std::vector<AgentSummary> agents;
+  Outcome outcome;
+  std::vector<std::string> notes;
+  std::optional<ReferenceSummary> reference;
+  Vector solution;
+  double objective = 0;
+  std::uint64_t nonzeros = 0;
+  std::vector<Vector> estimates;  ///< only when asked for
+  std::vector<TracePoint> trace;
+};
+
+/// Exact to read back: from_json(to_json(record)) equals the record, bit for bit.
+nlohmann::json to_json(const RunRecord& record);
+Result<RunRecord> record_from_json(const nlohmann::json& json);
+
+/// The first measured round at which relative_error is at most `level`.
+std::optional<Round> rounds_to(const RunRecord& record, double level);
+
+}  // namespace grove

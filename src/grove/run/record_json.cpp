@@ -1,0 +1,186 @@
+#include <cmath>
+
+#include "grove/run/record.h"
+
+namespace grove {
+namespace {
+
+using nlohmann::json;
+
+constexpr auto format_name = "grove-run/1";
+
+/// JSON has no infinity: numbers that a diverged run leaves behind become null, and read as NaN.
+json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+double number_from(const json& value) {
+  return value.is_null() ? std::nan("") : value.get<double>();
+}
+
+json optional_number(const std::optional<double>& value) {
+  return value ? number(*value) : json(nullptr);
+}
+
+json vector_json(const Vector& values) {
+  json result = json::array();
+  for (double value : values) result.push_back(number(value));
+  return result;
+}
+
+Vector vector_from(const json& values) {
+  Vector result(static_cast<Index>(values.size()));
+  for (Index k = 0; k < result.size(); ++k) result[k] = number_from(values.at(k));
+  return result;
+}
+
+json trace_json(const TracePoint& point) {
+  return {{"round", point.round},
+          {"objective", number(point.objective)},
+          {"objective_gap", optional_number(point.objective_gap)},
+          {"relative_error", optional_number(point.relative_error)},
+          {"consensus_error", number(point.consensus_error)},
+          {"stationarity", number(point.stationarity)},
+          {"active", point.active},
+          {"broadcasts", point.cost.broadcasts},
+          {"vectors_sent", point.cost.vectors_sent},
+          {"bytes_sent", point.cost.bytes_sent},
+          {"gradient_samples", point.cost.gradient_samples},
+          {"hessian_samples", point.cost.hessian_samples},
+          {"solves", point.cost.solves},
+          {"seconds", point.seconds}};
+}
+
+TracePoint trace_from(const json& row, bool has_reference) {
+  TracePoint point;
+  row.at("round").get_to(point.round);
+  point.objective = number_from(row.at("objective"));
+  if (has_reference) {
+    point.objective_gap = number_from(row.at("objective_gap"));
+    point.relative_error = number_from(row.at("relative_error"));
+  }
+  point.consensus_error = number_from(row.at("consensus_error"));
+  point.stationarity = number_from(row.at("stationarity"));
+  row.at("active").get_to(point.active);
+  row.at("broadcasts").get_to(point.cost.broadcasts);
+  row.at("vectors_sent").get_to(point.cost.vectors_sent);
+  row.at("bytes_sent").get_to(point.cost.bytes_sent);
+  row.at("gradient_samples").get_to(point.cost.gradient_samples);
+  row.at("hessian_samples").get_to(point.cost.hessian_samples);
+  row.at("solves").get_to(point.cost.solves);
+  row.at("seconds").get_to(point.seconds);
+  return point;
+}
+
+json problem_json(const ProblemSummary& problem) {
+  json labels = nullptr;
+  if (problem.labels)
+    labels = {{"negative", problem.labels->negative}, {"positive", problem.labels->positive}};
+  return {{"samples", problem.samples},
+          {"features", problem.features},
+          {"agents", problem.agents},
+          {"edges", problem.edges},
+          {"lambda_max", problem.lambda_max},
+          {"lambda_2", problem.lambda_2},
+          {"labels", labels}};
+}
+
+ProblemSummary problem_from(const json& row) {
+  ProblemSummary problem;
+  row.at("samples").get_to(problem.samples);
+  row.at("features").get_to(problem.features);
+  row.at("agents").get_to(problem.agents);
+  row.at("edges").get_to(problem.edges);
+  row.at("lambda_max").get_to(problem.lambda_max);
+  row.at("lambda_2").get_to(problem.lambda_2);
+  if (const json& labels = row.at("labels"); !labels.is_null())
+    problem.labels = {labels.at("negative").get<double>(), labels.at("positive").get<double>()};
+  return problem;
+}
+
+json agent_json(const AgentSummary& agent) {
+  return {{"samples", agent.samples},
+          {"degree", agent.degree},
+          {"work", agent.work},
+          {"participation", agent.participation},
+          {"prox", optional_number(agent.prox)}};
+}
+
+AgentSummary agent_from(const json& row) {
+  AgentSummary agent{.samples = row.at("samples"),
+                     .degree = row.at("degree"),
+                     .work = row.at("work"),
+                     .participation = row.at("participation")};
+  if (!row.at("prox").is_null()) agent.prox = row.at("prox").get<double>();
+  return agent;
+}
+
+RunStatus status_from(const std::string& name) {
+  for (RunStatus status : {RunStatus::converged, RunStatus::round_limit, RunStatus::diverged,
+                           RunStatus::peer_lost, RunStatus::interrupted})
+    if (name_of(status) == name) return status;
+  throw json::other_error::create(501, "unknown status " + name, nullptr);
+}
+
+RunRecord read_record(const json& from) {
+  RunRecord record;
+  from.at("version").get_to(record.version);
+  record.config = from.at("config");
+  record.problem = problem_from(from.at("problem"));
+  for (const json& row : from.at("agents")) record.agents.push_back(agent_from(row));
+  const json& outcome = from.at("outcome");
+  record.outcome = {.status = status_from(outcome.at("status")),
+                    .detail = outcome.at("detail"),
+                    .rounds = outcome.at("rounds"),
+                    .seconds = outcome.at("seconds")};
+  from.at("notes").get_to(record.notes);
+  if (const json& reference = from.at("reference"); !reference.is_null())
+    record.reference = {number_from(reference.at("objective")),
+                        vector_from(reference.at("solution"))};
+  record.solution = vector_from(from.at("solution"));
+  record.objective = number_from(from.at("objective"));
+  from.at("nonzeros").get_to(record.nonzeros);
+  if (from.contains("estimates"))
+    for (const json& row : from.at("estimates")) record.estimates.push_back(vector_from(row));
+  for (const json& row : from.at("trace"))
+    record.trace.push_back(trace_from(row, record.reference.has_value()));
+  return record;
+}
+
+}  // namespace
+
+json to_json(const RunRecord& record) {
+  json result = {{"format", format_name},
+                 {"version", record.version},
+                 {"config", record.config},
+                 {"problem", problem_json(record.problem)},
+                 {"agents", json::array()},
+                 {"outcome",
+                  {{"status", name_of(record.outcome.status)},
+                   {"detail", record.outcome.detail},
+                   {"rounds", record.outcome.rounds},
+                   {"seconds", record.outcome.seconds}}},
+                 {"notes", record.notes},
+                 {"reference", nullptr},
+                 {"solution", vector_json(record.solution)},
+                 {"objective", number(record.objective)},
+                 {"nonzeros", record.nonzeros},
+                 {"trace", json::array()}};
+  for (const AgentSummary& agent : record.agents) result["agents"].push_back(agent_json(agent));
+  if (record.reference)
+    result["reference"] = {{"objective", number(record.reference->objective)},
+                           {"solution", vector_json(record.reference->solution)}};
+  for (const Vector& estimate : record.estimates)
+    result["estimates"].push_back(vector_json(estimate));
+  for (const TracePoint& point : record.trace) result["trace"].push_back(trace_json(point));
+  return result;
+}
+
+Result<RunRecord> record_from_json(const json& from) {
+  if (!from.is_object() || from.value("format", "") != format_name)
+    return Error{"format", "is not a run record; expected \"grove-run/1\""};
+  try {  // nlohmann-json reports missing and mistyped fields by exception
+    return read_record(from);
+  } catch (const json::exception& error) {
+    return Error{"run record", error.what()};
+  }
+}
+
+}  // namespace grove

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+
+#include "grove/run/measures.h"
+
+namespace grove {
+
+/// When a run is over, judged from measures alone. Both scales are the problem's own, so that the
+/// rule does not change when features or losses are rescaled.
+class Stopping {
+ public:
+  Stopping(double tolerance, const Measures& start) : tolerance_(tolerance), start_(start) {}
+
+  bool converged(const Measures& now) const {
+    return tolerance_ > 0 && now.stationarity <= tolerance_ * start_.stationarity &&
+           now.consensus_error <= tolerance_ * now.mean_norm;
+  }
+
+  /// Iterates overflowed, or the objective is a million times its start: no run comes back.
+  bool diverged(const Measures& now) const {
+    return !now.finite || now.objective > 1e6 * std::abs(start_.objective);
+  }
+
+ private:
+  double tolerance_;
+  Measures start_;
+};
+
+}  // namespace grove

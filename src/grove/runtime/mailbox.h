@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "grove/agent/agent.h"
+#include "grove/schedule/schedule.h"
+
+namespace grove {
+
+/// Messages to one agent that are still on their way, with their payloads copied.
+class Mailbox {
+ public:
+  void post(Round arrival, std::size_t slot, const Message& message);
+
+  /// Hands over what has arrived by `now`: by arrival, then by slot, then in the order posted.
+  void deliver(Round now, Agent& receiver);
+
+ private:
+  struct Letter {
+    std::size_t slot;
+    AgentId from;
+    std::uint64_t sequence;
+    std::vector<double> payload;
+  };
+  std::map<Round, std::vector<Letter>> by_arrival_;
+};
+
+}  // namespace grove

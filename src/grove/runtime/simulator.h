@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "grove/agent/agent.h"
+#include "grove/network/graph.h"
+#include "grove/runtime/mailbox.h"
+#include "grove/schedule/schedule.h"
+
+namespace grove {
+
+struct SimulatorOptions {
+  std::uint64_t seed = 1;
+  LinkFaults faults;  ///< only for links that can bear them (LinkKind::edge)
+  int threads = 0;    ///< 0: as many as the machine has
+};
+
+/// All agents of a network in one process, in lock-step rounds. Agents work in parallel; the
+/// result does not depend on the number of threads, because an agent touches only its own state
+/// and hears its neighbours in slot order.
+class Simulator {
+ public:
+  Simulator(std::vector<std::unique_ptr<Agent>> agents, const Graph& graph, Schedule schedule,
+            const SimulatorOptions& options);
+  ~Simulator();
+
+  void advance();  ///< plays one round
+
+  Round round() const { return round_; }
+  std::size_t active() const;  ///< agents that worked in the last round
+  Cost cost() const;           ///< of all agents together
+  const std::vector<std::unique_ptr<Agent>>& agents() const { return agents_; }
+
+ private:
+  /// A neighbour as a receiver sees it: who speaks, and which of its messages is for the receiver.
+  struct Source {
+    AgentId sender;
+    std::size_t slot_at_sender;
+  };
+  struct Workers;  // threads and their workspaces
+
+  void work();
+  void deliver();
+  void deliver_to(std::size_t receiver);
+
+  std::vector<std::unique_ptr<Agent>> agents_;
+  std::vector<std::size_t> first_source_;  ///< sources of agent i: [first_source_[i], [i+1])
+  std::vector<Source> sources_;            ///< in slot order of each receiver
+  Schedule schedule_;
+  SimulatorOptions options_;
+  Round round_ = 0;
+  std::vector<std::optional<Activation>> activations_;  ///< of the current round
+  std::vector<Mailbox> mailboxes_;                      ///< empty when links are perfect
+  std::unique_ptr<Workers> workers_;
+};
+
+}  // namespace grove
