@@ -12,19 +12,24 @@ namespace grove {
 
 using Edge = std::pair<AgentId, AgentId>;  ///< first < second
 
-/// A connected, simple, undirected graph: what the agents may say to whom.
+/// A connected, simple, undirected graph: what the agents may say to whom. One agent alone, without
+/// edges, is a connected graph.
 class Graph {
  public:
-  /// Refuses self-loops, repeated edges, unknown agents and disconnected graphs; the error's
-  /// `where` is `source` (a flag or a file), and it names the agents.
-  static Result<Graph> from_edges(std::size_t agents, std::vector<Edge> edges, std::string source);
+  /// Refuses self-loops, repeated edges (in either direction), unknown agents and disconnected
+  /// graphs; the error's `where` is `source` (a flag or a file), and it names the agents. `lines`
+  /// (empty, or one per edge) are the edges' line numbers in `source`, to name in errors.
+  static Result<Graph> from_edges(std::size_t agents, std::vector<Edge> edges, std::string source,
+                                  std::span<const std::size_t> lines = {});
 
   std::size_t agents() const { return offsets_.size() - 1; }
-  std::span<const Edge> edges() const { return edges_; }                   ///< sorted
-  std::span<const AgentId> neighbours(AgentId agent) const;                ///< sorted
+  std::span<const Edge> edges() const { return edges_; }     ///< sorted
+  std::span<const AgentId> neighbours(AgentId agent) const;  ///< sorted
   std::size_t degree(AgentId agent) const { return neighbours(agent).size(); }
 
  private:
+  Graph(std::size_t agents, std::vector<Edge> sorted_edges);
+
   std::vector<Edge> edges_;
   std::vector<std::size_t> offsets_;
   std::vector<AgentId> adjacent_;

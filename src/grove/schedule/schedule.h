@@ -17,8 +17,8 @@ struct Activation {
   int local_steps = 1;
 };
 
-/// Reads `10`, `a,b,c,...` (one per agent), `equal:E`, `uniform:a:b` (integers, inclusive, drawn per
-/// agent from the seed) or `extreme:a:b` (a random half of the agents gets a, the rest b).
+/// Reads `10`, `a,b,c,...` (one per agent), `equal:E`, `uniform:a:b` (integers, inclusive, drawn
+/// per agent from the seed) or `extreme:a:b` (a random half of the agents gets a, the rest b).
 Result<std::vector<int>> make_work_loads(std::string_view description, std::size_t agents,
                                          std::uint64_t seed);
 
@@ -46,7 +46,8 @@ struct LinkFaults {
 
   bool none() const { return loss_rate == 0 && delay == 0; }
   /// Rounds until arrival (0: at the end of the round it was sent in), or nothing: lost.
-  std::optional<std::uint64_t> fate(std::uint64_t seed, AgentId from, AgentId to, Round round) const;
+  std::optional<std::uint64_t> fate(std::uint64_t seed, AgentId from, AgentId to,
+                                    Round round) const;
 };
 
 }  // namespace grove

@@ -1,0 +1,147 @@
+#include "grove/schedule/schedule.h"
+
+#include <cassert>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "grove/base/random.h"
+#include "grove/base/text.h"
+
+namespace grove {
+namespace {
+
+Error work_error(std::string what) { return Error{"--work", std::move(what)}; }
+
+Result<int> parse_work_load(std::string_view text) {
+  const auto load = parse_integer(trim(text));
+  if (!load || *load < 1 || *load > std::numeric_limits<int>::max())
+    return work_error(
+        fmt::format("a work load is a whole number of local steps, at least 1, got `{}`", text));
+  return static_cast<int>(*load);
+}
+
+Result<double> parse_probability(std::string_view text) {
+  const auto probability = parse_double(trim(text));
+  if (!probability || !(*probability > 0 && *probability <= 1))  // refuses NaN, too
+    return Error{"--participation",
+                 fmt::format("expected a probability above 0 and at most 1, got `{}`", text)};
+  return *probability;
+}
+
+/// One value for all agents, or as many as there are agents, separated by commas.
+template <class Value>
+Result<std::vector<Value>> one_or_list(std::string_view text, std::size_t agents,
+                                       Result<Value> (*parse)(std::string_view),
+                                       std::string_view flag) {
+  const auto parts = split(text, ',');
+  if (parts.size() != 1 && parts.size() != agents)
+    return Error{std::string(flag), fmt::format("expected one value or {} (one per agent), got {}",
+                                                agents, parts.size())};
+  std::vector<Value> values;
+  for (const std::string_view part : parts) {
+    const auto value = parse(part);
+    if (!value) return value.error();
+    values.push_back(*value);
+  }
+  if (values.size() != agents) values.assign(agents, values.front());
+  return values;
+}
+
+struct Range {
+  int low = 1;
+  int high = 1;
+};
+
+/// The rest of `uniform:a:b` or `extreme:a:b`.
+Result<Range> parse_range(std::string_view text, std::string_view name) {
+  const auto parts = split(text, ':');
+  if (parts.size() != 2)
+    return work_error(
+        fmt::format("expected {0}:a:b with two work loads, got `{0}:{1}`", name, text));
+  const auto low = parse_work_load(parts[0]), high = parse_work_load(parts[1]);
+  if (!low) return low.error();
+  if (!high) return high.error();
+  if (*low > *high)
+    return work_error(fmt::format("expected {0}:a:b with a at most b, got `{0}:{1}`", name, text));
+  return Range{*low, *high};
+}
+
+std::vector<int> uniform_loads(Range range, std::size_t agents, std::uint64_t seed) {
+  std::vector<int> loads(agents);
+  const auto values = static_cast<std::uint64_t>(range.high - range.low) + 1;
+  for (std::size_t agent = 0; agent < agents; ++agent) {
+    KeyedRandom random({.seed = seed, .purpose = Purpose::work_load, .agent = agent});
+    loads[agent] = range.low + static_cast<int>(random.below(values));
+  }
+  return loads;
+}
+
+/// floor(agents / 2) agents chosen at random get the low load.
+std::vector<int> extreme_loads(Range range, std::size_t agents, std::uint64_t seed) {
+  std::vector<std::size_t> order(agents);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<int> loads(agents, range.high);
+  KeyedRandom random({.seed = seed, .purpose = Purpose::work_load});
+  for (std::size_t chosen = 0; chosen < agents / 2; ++chosen) {
+    std::swap(order[chosen], order[chosen + random.below(agents - chosen)]);
+    loads[order[chosen]] = range.low;
+  }
+  return loads;
+}
+
+}  // namespace
+
+Result<std::vector<int>> make_work_loads(std::string_view description, std::size_t agents,
+                                         std::uint64_t seed) {
+  const std::size_t colon = description.find(':');
+  if (colon == std::string_view::npos)
+    return one_or_list<int>(description, agents, parse_work_load, "--work");
+  const std::string_view name = description.substr(0, colon), rest = description.substr(colon + 1);
+  if (name == "equal") {
+    const auto load = parse_work_load(rest);
+    if (!load) return load.error();
+    return std::vector<int>(agents, *load);
+  }
+  if (name != "uniform" && name != "extreme")
+    return work_error(fmt::format(
+        "expected E, a list, equal:E, uniform:a:b or extreme:a:b, got `{}`", description));
+  const auto range = parse_range(rest, name);
+  if (!range) return range.error();
+  return name == "uniform" ? uniform_loads(*range, agents, seed)
+                           : extreme_loads(*range, agents, seed);
+}
+
+Result<std::vector<double>> make_participation(std::string_view description, std::size_t agents) {
+  return one_or_list<double>(description, agents, parse_probability, "--participation");
+}
+
+Schedule::Schedule(std::uint64_t seed, std::vector<double> participation,
+                   std::vector<int> work_loads)
+    : seed_(seed), participation_(std::move(participation)), work_loads_(std::move(work_loads)) {
+  assert(participation_.size() == work_loads_.size());
+}
+
+std::optional<Activation> Schedule::activation(AgentId agent, Round round) const {
+  assert(agent.value < work_loads_.size());
+  KeyedRandom random(
+      {.seed = seed_, .purpose = Purpose::participation, .agent = agent.value, .round = round});
+  if (random.uniform() >= participation_[agent.value]) return std::nullopt;
+  return Activation{.round = round, .local_steps = work_loads_[agent.value]};
+}
+
+std::optional<std::uint64_t> LinkFaults::fate(std::uint64_t seed, AgentId from, AgentId to,
+                                              Round round) const {
+  RandomKey key{.seed = seed,
+                .purpose = Purpose::message_loss,
+                .agent = from.value,
+                .round = round,
+                .step = to.value};
+  if (KeyedRandom(key).uniform() < loss_rate) return std::nullopt;
+  key.purpose = Purpose::message_delay;
+  return KeyedRandom(key).below(delay + 1);
+}
+
+}  // namespace grove
