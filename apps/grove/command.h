@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "grove/run/option.h"
+
+namespace grove::app {
+
+/// Exit codes scripts rely on.
+enum ExitCode { ok = 0, bad_input = 2, diverged = 3, transport_failed = 4 };
+
+/// A word on the command line without a flag: the value of the option of that name.
+struct Positional {
+  std::string option;
+  bool required = false;
+};
+
+/// A subcommand as the command line sees it. Options are bound to state that `run` owns.
+struct Command {
+  std::string name;
+  std::string summary;
+  std::vector<Positional> positionals;
+  std::vector<Option> options;
+  std::function<int()> run;
+  bool takes_config = false;  ///< --config FILE.toml sets any option; flags win
+};
+
+/// Sets the given options (by name), those of a --config file first, and runs the command.
+int execute(const Command& command, const std::map<std::string, std::string>& given);
+
+/// Prints "grove: where: what" and returns the exit code of bad input.
+int fail(const Error& error);
+
+Command train_command();
+Command compare_command();
+Command predict_command();
+Command data_command();
+
+}  // namespace grove::app

@@ -1,0 +1,91 @@
+#include <cstdio>
+#include <memory>
+
+#include <unistd.h>
+
+#include "command.h"
+#include "grove/data/fetch.h"
+#include "grove/data/registry.h"
+#include "grove/report/summary.h"
+#include "outputs.h"
+#include "terminal.h"
+
+namespace grove::app {
+namespace {
+
+struct DataSettings {
+  std::string action, name, out = ".", mirror, url;
+  Outputs outputs;
+};
+
+int list(const DataSettings& settings) {
+  if (settings.outputs.json) {
+    nlohmann::json sets = nlohmann::json::array();
+    for (const PublicSet& set : public_sets())
+      sets.push_back({{"name", set.name},
+                      {"samples", set.samples},
+                      {"features", set.features},
+                      {"bytes", set.bytes},
+                      {"sha256", set.sha256},
+                      {"url", fmt::format("{}/{}", public_sets_url, set.path)}});
+    fmt::print("{}\n", sets.dump(1));
+    return ok;
+  }
+  fmt::print("{:<12} {:>8} {:>9} {:>9}  {}\n", "name", "samples", "features", "size", "task");
+  for (const PublicSet& set : public_sets())
+    fmt::print("{:<12} {:>8} {:>9} {:>9}  {}\n", set.name, set.samples, set.features,
+               human_bytes(static_cast<double>(set.bytes)),
+               set.kind == TargetKind::two_classes ? "two classes" : "regression");
+  return ok;
+}
+
+int get(const DataSettings& settings) {
+  if (settings.name.empty())
+    return fail({"data get", "expected the name of a set; see grove data list"});
+  const auto set = find_public_set(settings.name);
+  if (!set) return fail(set.error());
+  watch_for_interrupts();
+  const bool visible = !settings.outputs.quiet && ::isatty(STDERR_FILENO);
+  FetchOptions options{.url = settings.url, .folder = settings.out};
+  if (!settings.mirror.empty()) options.base_url = settings.mirror;
+  options.progress = [&](const FetchProgress& progress) {
+    if (visible)
+      fmt::print(stderr, "\r\033[K{} {} of {}", settings.name,
+                 human_bytes(static_cast<double>(progress.received_bytes)),
+                 human_bytes(static_cast<double>(progress.total_bytes)));
+    return !interrupted();
+  };
+  const auto path = fetch(*set, options);
+  if (visible) fmt::print(stderr, "\r\033[K");
+  if (!path) return fail(path.error());
+  if (!settings.outputs.quiet) fmt::print("{}\n", path->string());
+  return ok;
+}
+
+int run_data(const DataSettings& settings) {
+  if (settings.action == "list") return list(settings);
+  if (settings.action == "get") return get(settings);
+  return fail({"data", fmt::format("'{}' is unknown; expected list or get", settings.action)});
+}
+
+}  // namespace
+
+Command data_command() {
+  auto settings = std::make_shared<DataSettings>();
+  Command command{.name = "data",
+                  .summary = "list known public data sets, or get one",
+                  .positionals = {{"action", true}, {"name"}},
+                  .run = [settings] { return run_data(*settings); }};
+  auto& options = command.options;
+  options.push_back(text_option({"action", "list | get", "what to do", "Data"}, settings->action));
+  options.push_back(text_option({"name", "NAME", "the set to get", "Data"}, settings->name));
+  options.push_back(text_option({"out", "DIR", "folder to put it in (.)", "Data"}, settings->out));
+  options.push_back(
+      text_option({"mirror", "URL", "another site with the same paths", "Data"}, settings->mirror));
+  options.push_back(
+      text_option({"url", "URL", "the address of the file itself", "Data"}, settings->url));
+  add_quiet_and_json(settings->outputs, options);
+  return command;
+}
+
+}  // namespace grove::app

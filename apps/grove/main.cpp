@@ -1,0 +1,116 @@
+#include <exception>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "command.h"
+#include "grove/base/text.h"
+#include "grove/run/version.h"
+
+namespace {
+
+using grove::Option;
+using grove::app::Command;
+
+/// What CLI11 fills in for one subcommand, by option name.
+struct Filled {
+  std::map<std::string, std::string> values;
+  std::map<std::string, bool> switches;
+  std::map<std::string, std::vector<CLI::Option*>>
+      flags;  ///< a positional and a flag may share a name
+};
+
+CLI::App* add_command(CLI::App& program, const Command& command, Filled& filled) {
+  CLI::App* sub = program.add_subcommand(command.name, command.summary);
+  for (const Option& option : command.options) {
+    CLI::Option* flag =
+        option.is_switch()
+            ? sub->add_flag("--" + option.name, filled.switches[option.name], option.help)
+            : sub->add_option("--" + option.name, filled.values[option.name], option.help)
+                  ->type_name(option.value);
+    filled.flags[option.name].push_back(flag->group(option.group));
+  }
+  for (const auto& positional : command.positionals) {
+    const Option* option = grove::find_option(command.options, positional.option);
+    filled.flags[option->name].push_back(
+        sub->add_option(option->name, filled.values[option->name], option->help)
+            ->type_name(option->value));
+  }
+  if (command.takes_config)
+    filled.flags["config"].push_back(
+        sub->add_option("--config", filled.values["config"], "options from a TOML file; flags win")
+            ->type_name("FILE.toml")
+            ->group("Output"));
+  return sub;
+}
+
+std::map<std::string, std::string> given_options(const Filled& filled) {
+  std::map<std::string, std::string> given;
+  for (const auto& [name, flags] : filled.flags)
+    for (const CLI::Option* flag : flags)
+      if (flag->count() > 0)
+        given[name] = filled.switches.contains(name) ? "true" : filled.values.at(name);
+  return given;
+}
+
+/// CLI11's message, with the closest known flag when one was mistyped.
+std::string explain(const CLI::Error& error, int argc, char** argv,
+                    const std::vector<Command>& commands) {
+  std::string message = error.what();
+  std::vector<std::string> names;
+  for (const Command& command : commands)
+    if (argc > 1 && command.name == argv[1])
+      for (const Option& option : command.options) names.push_back("--" + option.name);
+  for (int k = 2; k < argc; ++k) {
+    const std::string word(argv[k], std::string_view(argv[k]).find('='));
+    if (!word.starts_with("--") || std::ranges::find(names, word) != names.end()) continue;
+    if (const auto near = grove::closest(word, names))
+      return fmt::format("{}: unknown option; did you mean {}?", word, *near);
+  }
+  if (const auto line = message.find('\n'); line != std::string::npos) message.resize(line);
+  return message;
+}
+
+int run_program(int argc, char** argv) {
+  CLI::App program{
+      "Grove trains a model across unequal machines, with no server and no data "
+      "leaving them."};
+  program.set_version_flag("--version", std::string("grove ") + grove::version);
+  program.require_subcommand(1);
+  const std::vector<Command> commands = {grove::app::train_command(), grove::app::predict_command(),
+                                         grove::app::compare_command(), grove::app::data_command()};
+  std::vector<Filled> filled(commands.size());
+  std::vector<CLI::App*> subs;
+  for (std::size_t k = 0; k < commands.size(); ++k)
+    subs.push_back(add_command(program, commands[k], filled[k]));
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    return program.exit(help_or_version);
+  } catch (const CLI::Error& error) {
+    return grove::app::fail({"", explain(error, argc, argv, commands)});
+  }
+  for (std::size_t k = 0; k < commands.size(); ++k) {
+    if (!subs[k]->parsed()) continue;
+    const auto given = given_options(filled[k]);
+    for (const auto& positional : commands[k].positionals)
+      if (positional.required && !given.contains(positional.option))
+        return grove::app::fail(
+            {commands[k].name,
+             fmt::format("expected {}; see grove {} --help", positional.option, commands[k].name)});
+    return grove::app::execute(commands[k], given);
+  }
+  return grove::app::bad_input;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run_program(argc, argv);
+  } catch (const std::exception& error) {  // out of memory and the like: no stack traces
+    return grove::app::fail({"", error.what()});
+  }
+}

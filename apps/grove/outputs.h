@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "grove/run/model.h"
+#include "grove/run/option.h"
+#include "grove/run/record.h"
+
+namespace grove::app {
+
+/// Where results go. Empty: nowhere.
+struct Outputs {
+  std::string record, model, plot;
+  bool quiet = false;
+  bool json = false;
+};
+
+void add_quiet_and_json(Outputs& outputs, std::vector<Option>& options);
+void add_output_options(Outputs& outputs, std::vector<Option>& options);
+
+/// Refuses file names that could not be written in the end, before any work is done.
+Status check_outputs(const Outputs& outputs);
+
+using NamedRuns = std::vector<std::pair<std::string, RunRecord>>;
+
+Status write_record(const std::string& path, const RunRecord& record);
+Status write_model(const std::string& path, const Model& model);
+Status write_plot(const std::string& path, const NamedRuns& runs);
+
+}  // namespace grove::app

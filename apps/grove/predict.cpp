@@ -1,0 +1,135 @@
+#include <cmath>
+#include <cstdio>
+#include <memory>
+
+#include "command.h"
+#include "grove/base/file.h"
+#include "grove/base/text.h"
+#include "grove/data/dataset.h"
+#include "grove/run/model.h"
+#include "outputs.h"
+
+namespace grove::app {
+namespace {
+
+struct PredictSettings {
+  std::string model, data, label_column, out;
+  std::uint64_t seed = 1;
+  Outputs outputs;
+};
+
+Result<Model> read_model(const std::string& path) {
+  const auto text = read_file(path);
+  if (!text) return text.error();
+  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded())
+    return Error{path, "is not JSON; expected a model written by grove train"};
+  auto model = model_from_json(json);
+  if (!model) return Error{path, model.error().text()};
+  return model;
+}
+
+struct Prediction {
+  Vector margins;
+  std::optional<Scores> scores;  ///< when the data has labels the model knows
+};
+
+Result<Prediction> predict(const PredictSettings& settings, const Model& model) {
+  auto dataset =
+      load_dataset(settings.data, TargetKind::number, settings.seed, settings.label_column);
+  if (!dataset) return dataset.error();
+  if (dataset->samples.dimension() > model.coefficients.size())
+    return Error{settings.data,
+                 fmt::format("has {} features, but the model knows {}",
+                             dataset->samples.dimension(), model.coefficients.size())};
+  Prediction prediction{.margins = margins(model, dataset->samples)};
+  if (!model.labels || apply_labels(*model.labels, *dataset))
+    prediction.scores = score(model, prediction.margins, dataset->samples.targets);
+  return prediction;
+}
+
+/// One line per sample: label and probability of the positive class, or the predicted number.
+std::string prediction_lines(const Model& model, const Vector& margins) {
+  std::string lines;
+  for (double margin : margins) {
+    if (model.labels)
+      lines += fmt::format("{} {}\n",
+                           exact(margin > 0 ? model.labels->positive : model.labels->negative),
+                           exact(1 / (1 + std::exp(-margin))));
+    else
+      lines += exact(margin) + "\n";
+  }
+  return lines;
+}
+
+std::vector<std::pair<std::string, std::optional<double>>> named(const Scores& scores) {
+  return {{"accuracy", scores.accuracy}, {"log loss", scores.log_loss}, {"AUC", scores.auc},
+          {"RMSE", scores.rmse},         {"MAE", scores.mae},           {"R2", scores.r_squared}};
+}
+
+std::string scores_text(const std::optional<Scores>& scores) {
+  if (!scores) return "no scores: the data's labels are not the model's\n";
+  std::string text;
+  for (const auto& [name, value] : named(*scores))
+    if (value) text += fmt::format("{:<9} {:.6g}\n", name, *value);
+  return text;
+}
+
+nlohmann::json prediction_json(const Prediction& prediction) {
+  nlohmann::json scores = nlohmann::json::object();
+  if (prediction.scores)
+    for (const auto& [name, value] : named(*prediction.scores))
+      if (value) scores[name] = *value;
+  return {{"format", "grove-prediction/1"},
+          {"scores", scores},
+          {"margins", std::vector<double>(prediction.margins.begin(), prediction.margins.end())}};
+}
+
+int run_predict(const PredictSettings& settings) {
+  const auto model = read_model(settings.model);
+  if (!model) return fail(model.error());
+  const auto prediction = predict(settings, *model);
+  if (!prediction) return fail(prediction.error());
+  const std::string lines = prediction_lines(*model, prediction->margins);
+  if (!settings.out.empty()) {
+    if (const Status status = write_file_atomically(settings.out, lines); !status)
+      return fail(status.error());
+  }
+  if (settings.outputs.json) {
+    fmt::print("{}\n", prediction_json(*prediction).dump(1));
+    return ok;
+  }
+  // Without --out the predictions are the output, so the scores must not mix with them.
+  if (settings.out.empty()) fmt::print("{}", lines);
+  if (!settings.outputs.quiet)
+    fmt::print(settings.out.empty() ? stderr : stdout, "{}", scores_text(prediction->scores));
+  return ok;
+}
+
+}  // namespace
+
+Command predict_command() {
+  auto settings = std::make_shared<PredictSettings>();
+  Command command{.name = "predict",
+                  .summary = "apply a trained model to data",
+                  .positionals = {{"model", true}, {"data", true}},
+                  .run = [settings] { return run_predict(*settings); }};
+  auto& options = command.options;
+  options.push_back(
+      text_option({"model", "MODEL", "model written by grove train", "Input"}, settings->model));
+  options.push_back(
+      text_option({"data", "DATA", "data as for grove train", "Input"}, settings->data));
+  options.push_back(
+      text_option({"label-column", "NAME",
+                   "label column of a CSV file (label, target, y or the last)", "Input"},
+                  settings->label_column));
+  options.push_back(
+      count_option({"seed", "S", "seed of synthetic data (1)", "Input"}, settings->seed, 0));
+  options.push_back(
+      text_option({"out", "FILE", "write predictions there instead of standard output", "Output"},
+                  settings->out));
+  add_quiet_and_json(settings->outputs, options);
+  return command;
+}
+
+}  // namespace grove::app

@@ -1,0 +1,114 @@
+#include "grove/report/plot.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "grove/base/file.h"
+#include "grove/base/text.h"
+
+namespace grove {
+namespace {
+
+// Okabe and Ito's palette: told apart with every common kind of colour vision.
+constexpr std::array colours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                "#E69F00", "#56B4E9", "#000000", "#B8A800"};
+constexpr std::array dashes = {"1", "2", "4", "5"};
+
+/// Inside gnuplot's single quotes a quote is doubled; other characters stand for themselves.
+std::string gnuplot_text(std::string_view text) {
+  std::string result = "'";
+  for (char c : text) {
+    if (c == '\'') result += '\'';
+    result += c == '\n' ? ' ' : c;
+  }
+  return result + "'";
+}
+
+bool shown(double value, bool log_axis) { return std::isfinite(value) && (!log_axis || value > 0); }
+
+std::string data_block(std::size_t number, const Curve& curve, bool log_y) {
+  std::string block = fmt::format("$c{} << EOD\n", number);
+  for (std::size_t k = 0; k < curve.x.size(); ++k) {
+    const double low = curve.low.empty() ? curve.y[k] : curve.low[k];
+    const double high = curve.high.empty() ? curve.y[k] : curve.high[k];
+    if (shown(curve.y[k], log_y) && shown(low, log_y) && shown(high, log_y))
+      block += fmt::format("{} {} {} {}\n", exact(curve.x[k]), exact(curve.y[k]), exact(low),
+                           exact(high));
+    else
+      block += "\n";  // a gap, not a bridge
+  }
+  return block + "EOD\n";
+}
+
+std::string script_of(const Figure& figure, bool svg, const std::string& output) {
+  std::string script =
+      svg ? "set terminal svg size 860,540 dynamic enhanced font 'Helvetica,14' background "
+            "'#ffffff'\n"
+          : "set terminal pngcairo size 1290,810 enhanced font 'Helvetica,17' background "
+            "'#ffffff'\n";
+  script += fmt::format("set output {}\n", gnuplot_text(output));
+  script += fmt::format(
+      "set title {} noenhanced\nset xlabel {} noenhanced\nset ylabel {} noenhanced\n",
+      gnuplot_text(figure.title), gnuplot_text(figure.x_label), gnuplot_text(figure.y_label));
+  if (figure.log_y) script += "set logscale y\nset format y '10^{%L}'\n";
+  script +=
+      "set grid lc rgb '#d8d8d8'\nset border 3\nset tics nomirror\n"
+      "set key outside right top noenhanced samplen 3 spacing 1.25\n";
+  std::string plots;
+  for (std::size_t k = 0; k < figure.curves.size(); ++k) {
+    const Curve& curve = figure.curves[k];
+    const auto colour = colours[k % colours.size()];
+    script += data_block(k, curve, figure.log_y);
+    if (!curve.low.empty())
+      plots += fmt::format(
+          "{}$c{} using 1:3:4 with filledcurves fc rgb '{}' fs transparent solid "
+          "0.15 noborder notitle",
+          plots.empty() ? "" : ", ", k, colour);
+    plots += fmt::format(
+        "{}$c{} using 1:2 with {} lw 2 dt {} lc rgb '{}'{} title {}", plots.empty() ? "" : ", ", k,
+        figure.points ? "linespoints" : "lines", dashes[(k / colours.size() + k) % dashes.size()],
+        colour, figure.points ? fmt::format(" pt {}", 5 + k) : "", gnuplot_text(curve.name));
+  }
+  return script + "plot " + plots + "\nset output\n";
+}
+
+bool anything_to_show(const Figure& figure) {
+  for (const Curve& curve : figure.curves)
+    for (double y : curve.y)
+      if (shown(y, figure.log_y)) return true;
+  return false;
+}
+
+}  // namespace
+
+Status draw(const Figure& figure, const std::filesystem::path& path) {
+  const auto ending = path.extension();
+  if (ending != ".svg" && ending != ".png")
+    return Error{path.string(),
+                 "cannot draw that kind of file; expected a name ending in .svg or .png"};
+  if (!anything_to_show(figure)) return Error{path.string(), "there is nothing to draw"};
+  const std::string temporary = path.string() + fmt::format(".{}.part", ::getpid());
+  FILE* gnuplot = ::popen("gnuplot >/dev/null 2>&1", "w");
+  if (gnuplot == nullptr) return Error{path.string(), "cannot start gnuplot"};
+  const std::string script = script_of(figure, ending == ".svg", temporary);
+  const bool written = std::fwrite(script.data(), 1, script.size(), gnuplot) == script.size();
+  const int status = ::pclose(gnuplot);
+  std::error_code error;
+  if (!written || status != 0 || !std::filesystem::exists(temporary, error)) {
+    std::filesystem::remove(temporary, error);
+    return Error{path.string(), WIFEXITED(status) && WEXITSTATUS(status) == 127
+                                    ? "cannot draw: gnuplot is not installed"
+                                    : "cannot draw: gnuplot failed (is the folder writable?)"};
+  }
+  std::filesystem::rename(temporary, path, error);
+  if (error) return Error{path.string(), "cannot rename into place: " + error.message()};
+  return success();
+}
+
+}  // namespace grove

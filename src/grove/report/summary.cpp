@@ -1,0 +1,112 @@
+#include "grove/report/summary.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "grove/base/text.h"
+
+namespace grove {
+namespace {
+
+std::string or_dash(const std::optional<double>& value) {
+  return value ? fmt::format("{:.3e}", *value) : "-";
+}
+
+std::string labels_text(const ProblemSummary& problem) {
+  if (!problem.labels) return "";
+  return fmt::format(", label {} is class 0 and {} is class 1", exact(problem.labels->negative),
+                     exact(problem.labels->positive));
+}
+
+std::string rounds_text(const RunRecord& record, double level) {
+  const auto rounds = rounds_to(record, level);
+  return rounds ? std::to_string(*rounds) : "-";
+}
+
+bool all_have_reference(const std::vector<std::pair<std::string, RunRecord>>& runs) {
+  return std::ranges::all_of(runs,
+                             [](const auto& run) { return run.second.reference.has_value(); });
+}
+
+}  // namespace
+
+std::string human_bytes(double bytes) {
+  constexpr const char* units[] = {"B", "kB", "MB", "GB", "TB"};
+  int unit = 0;
+  for (; bytes >= 1000 && unit < 4; ++unit) bytes /= 1000;
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.3g} {}", bytes, units[unit]);
+}
+
+std::string human_seconds(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  if (seconds < 120) return fmt::format("{:.3g} s", seconds);
+  return fmt::format("{:.0f} min {:02.0f} s", std::floor(seconds / 60), std::fmod(seconds, 60));
+}
+
+std::string summary_text(const RunRecord& record) {
+  const TracePoint& last = record.trace.back();
+  const TracePoint& first = record.trace.front();
+  std::string text;
+  for (const std::string& note : record.notes) text += "note: " + note + "\n";
+  text += fmt::format("{} ({}) in {}\n", record.outcome.detail, name_of(record.outcome.status),
+                      human_seconds(record.outcome.seconds));
+  text += fmt::format("  data        {} samples, {} features{}\n", record.problem.samples,
+                      record.problem.features, labels_text(record.problem));
+  text += fmt::format("  network     {} agents, {} links, lambda_2 {:.4g}, lambda_max {:.4g}\n",
+                      record.problem.agents, record.problem.edges, record.problem.lambda_2,
+                      record.problem.lambda_max);
+  text += fmt::format("  objective   {:.10g}{}\n", record.objective,
+                      last.objective_gap ? fmt::format(", {:.2e} above the centralized optimum",
+                                                       *last.objective_gap)
+                                         : "");
+  text += fmt::format("  model       {} of {} coefficients are not zero\n", record.nonzeros,
+                      record.problem.features);
+  if (last.relative_error)
+    text += fmt::format("  error       {:.3e} of the squared distance to the optimum is left\n",
+                        *last.relative_error);
+  text += fmt::format("  stationarity {:.3e} (started at {:.3e}), consensus error {:.3e}\n",
+                      last.stationarity, first.stationarity, last.consensus_error);
+  text += fmt::format("  spent       {} broadcasts, {} vectors ({}) on links, {} local solves\n",
+                      last.cost.broadcasts, last.cost.vectors_sent,
+                      human_bytes(static_cast<double>(last.cost.bytes_sent)), last.cost.solves);
+  return text;
+}
+
+std::string comparison_table(const std::vector<std::pair<std::string, RunRecord>>& runs) {
+  const bool reference = all_have_reference(runs);
+  std::string text = fmt::format(
+      "{:<14} {:<12} {:>7} {:>17} {:>10} {:>10} {:>8} {:>8} {:>10} {:>10}\n", "method", "outcome",
+      "rounds", "objective", "gap", "rel.error", "to 1e-2", "to 1e-4", "sent", "work time");
+  for (const auto& [name, record] : runs) {
+    const TracePoint& last = record.trace.back();
+    text += fmt::format(
+        "{:<14} {:<12} {:>7} {:>17.10g} {:>10} {:>10} {:>8} {:>8} {:>10} {:>10}\n", name,
+        name_of(record.outcome.status), record.outcome.rounds, record.objective,
+        or_dash(last.objective_gap), or_dash(last.relative_error),
+        reference ? rounds_text(record, 1e-2) : "-", reference ? rounds_text(record, 1e-4) : "-",
+        human_bytes(static_cast<double>(last.cost.bytes_sent)), human_seconds(last.seconds));
+  }
+  return text;
+}
+
+Figure convergence_figure(const std::vector<std::pair<std::string, RunRecord>>& runs) {
+  const bool reference = all_have_reference(runs);
+  Figure figure{.title = "Convergence",
+                .x_label = "round",
+                .y_label = reference ? "relative error  sum |x_i - x*|^2 / sum |x_i^0 - x*|^2"
+                                     : "stationarity of the mean"};
+  for (const auto& [name, record] : runs) {
+    Curve curve{.name = name};
+    for (const TracePoint& point : record.trace) {
+      curve.x.push_back(static_cast<double>(point.round));
+      curve.y.push_back(reference ? *point.relative_error : point.stationarity);
+    }
+    figure.curves.push_back(std::move(curve));
+  }
+  return figure;
+}
+
+}  // namespace grove
