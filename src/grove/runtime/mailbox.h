@@ -20,9 +20,7 @@ class Mailbox {
  private:
   struct Letter {
     std::size_t slot;
-    AgentId from;
-    std::uint64_t sequence;
-    std::vector<double> payload;
+    StoredMessage message;
   };
   std::map<Round, std::vector<Letter>> by_arrival_;
 };
