@@ -26,15 +26,25 @@ struct Dataset {
 Result<Dataset> load_dataset(const std::string& source, TargetKind kind, std::uint64_t seed,
                              const std::string& label_column = {});
 
+/// Maps the targets of data read as numbers to 0 and 1 with the labels of a trained model. A target
+/// that is neither label is an error.
+Status apply_labels(const LabelNames& labels, Dataset& dataset);
+
 /// `count` rows drawn without replacement, in file order. 0: all.
 Result<Dataset> subsample(Dataset dataset, std::size_t count, std::uint64_t seed);
 
 /// The listed rows, in that order.
 Samples take_rows(const Samples& samples, const std::vector<std::uint32_t>& rows);
 
+/// The same samples with columns of zeros added up to `dimension`: a test set may lack the last
+/// features of its training set. `dimension` must not be smaller than what is there.
+Samples widen(Samples samples, Index dimension);
+
 /// Which rows reach which agent: `even` (shuffled), `stride` (agent i gets rows i, i+n, ... in file
-/// order), `label-skew:A` (Dirichlet(A) per class), `size-skew:A` (shard sizes Dirichlet(A)), or a file
-/// with one agent number per row. Every agent gets at least one row or it is an error.
+/// order), `label-skew:A` (each class is dealt in Dirichlet(A) proportions), `size-skew:A` (shard
+/// sizes are Dirichlet(A)), or a file with one agent number per row. Rows of an agent are in file
+/// order. Where a skewed draw leaves an agent without rows it is given the last one of the largest
+/// shard; a file that does so is an error.
 Result<std::vector<std::vector<std::uint32_t>>> partition(const Samples& samples,
                                                           const std::string& description,
                                                           std::size_t agents, std::uint64_t seed);

@@ -26,6 +26,19 @@ struct Samples {
   }
 };
 
+/// Calls visit(column, value) for every non-zero of a row, by increasing column.
+template <class Visit>
+void for_each_nonzero(const Samples& samples, Index row, Visit&& visit) {
+  if (const auto* sparse = std::get_if<SparseRows>(&samples.features)) {
+    for (SparseRows::InnerIterator entry(*sparse, row); entry; ++entry)
+      visit(Index{entry.col()}, entry.value());
+    return;
+  }
+  const auto& dense = std::get<DenseRows>(samples.features);
+  for (Index column = 0; column < dense.cols(); ++column)
+    if (dense(row, column) != 0) visit(column, dense(row, column));
+}
+
 /// How the two class labels of a file became 0 and 1.
 struct LabelNames {
   double negative = 0;  ///< the label that is 0 inside: the smaller of the two

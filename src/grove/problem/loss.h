@@ -1,7 +1,7 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
-#include <string>
 #include <variant>
 
 namespace grove {
@@ -13,15 +13,19 @@ struct LossPoint {
   double curvature = 0;
 };
 
-/// log(1 + e^m) - y m with y in {0, 1} (math: section 1, point 2). No overflow for any margin.
+/// log(1 + e^m) - y m with y in {0, 1} (math: section 1, point 2). No overflow for any margin, and
+/// no cancellation: value and slope keep their relative precision however sure the model is.
 struct LogisticLoss {
   static constexpr double max_curvature = 0.25;
   LossPoint at(double margin, double target) const {
     const double decay = std::exp(-std::abs(margin));  // in (0, 1]
-    const double value = std::max(margin, 0.0) + std::log1p(decay) - target * margin;
-    const double larger = 1.0 / (1.0 + decay);  // probability of the likelier class
-    const double probability = margin >= 0 ? larger : decay * larger;
-    return {value, probability - target, decay * larger * larger};
+    const double likelier = 1.0 / (1.0 + decay);  // probability of the class the margin favours
+    const double other = decay * likelier;
+    const double one = margin >= 0 ? likelier : other;
+    const double zero = margin >= 0 ? other : likelier;
+    const double value =
+        (1 - target) * std::max(margin, 0.0) + target * std::max(-margin, 0.0) + std::log1p(decay);
+    return {value, (1 - target) * one - target * zero, likelier * other};
   }
 };
 

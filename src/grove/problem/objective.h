@@ -30,7 +30,9 @@ class Batch {
 
 /// Buffers of one thread, so that objectives are const, shareable and never allocate when warm.
 struct ObjectiveScratch {
-  std::vector<double> block;
+  std::vector<double> block;  ///< rows in work and their derivatives
+  Vector part_vector;         ///< one part of a mean: gradient or Hessian-vector product
+  Matrix part_hessian;
 };
 
 /// A smooth convex f: R^d -> R with sub-sampled derivatives. What an agent knows of its data.
@@ -50,7 +52,7 @@ class Objective {
   virtual void hessian_times(const Vector& x, Batch batch, const Vector& direction, Vector& result,
                              ObjectiveScratch& scratch) const = 0;
 
-  /// The largest eigenvalue any Hessian can have: the smoothness constant L.
+  /// The smoothness constant L: no Hessian has a larger eigenvalue. Worked out anew at each call.
   virtual double smoothness() const = 0;
 };
 
@@ -61,10 +63,13 @@ struct ShardTerms {
   double scale = 1;        ///< multiplies the data term and l2; n D_i / sum D weighs by samples
 };
 
-/// f(x) = scale * [(1/D) sum_j loss(w_j'x; y_j) + (l2/2)|x|^2] over one shard.
+/// f(x) = scale * [(1/D) sum_j loss(w_j'x; y_j) + (l2/2)|x|^2] over one shard. A batch replaces the
+/// mean over all D samples by the mean over its own. Sums run in row order: the same bits always.
 std::unique_ptr<const Objective> make_shard_objective(Samples samples, const ShardTerms& terms);
 
-/// (1/n) sum_i f_i: what the network minimizes, before the regularizer. Borrows its parts.
+/// (1/n) sum_i f_i: what the network minimizes, before the regularizer. Borrows its parts,
+/// which are not means themselves and are only evaluated over all their samples. Its smoothness()
+/// is the mean of the parts' constants: an upper bound, tight when the shards are alike.
 std::unique_ptr<const Objective> make_mean_objective(std::vector<const Objective*> parts);
 
 }  // namespace grove

@@ -7,8 +7,9 @@
 namespace grove {
 
 struct ReferenceOptions {
-  double tolerance = 1e-12;  ///< on the optimality residual, relative to its value at the start
-  int max_iterations = 200;
+  double tolerance = 1e-12;   ///< on the optimality residual, relative to its value at the start
+  int max_iterations = 1000;  ///< some ten suffice, but for a Huber loss with a tiny delta
+  Index dense_limit = 2000;   ///< larger dimensions use Hessian-vector products, no d x d matrix
 };
 
 struct ReferenceSolution {
@@ -18,13 +19,16 @@ struct ReferenceSolution {
   int iterations = 0;
 };
 
-/// Norm of L (x - prox_{r/L}(x - grad/L)): zero exactly at a minimizer of f + r, |grad f| without r.
+/// Norm of L (x - prox_{r/L}(x - grad/L)): zero exactly at a minimizer of f + r, |grad f| without
+/// r.
 double stationarity(const Vector& x, const Vector& gradient, const Regularizer& regularizer,
                     double smoothness);
 
 /// The minimizer of f + r by proximal Newton: what the network's answer is measured against.
+/// Where rounding keeps the residual above the tolerance, the best reachable point is the answer.
 /// An error says that none was found (the data is separable and nothing regularizes it, say).
-Result<ReferenceSolution> solve_reference(const Objective& objective, const Regularizer& regularizer,
+Result<ReferenceSolution> solve_reference(const Objective& objective,
+                                          const Regularizer& regularizer,
                                           const ReferenceOptions& options = {});
 
 }  // namespace grove

@@ -1,0 +1,94 @@
+#include "grove/data/csv.h"
+
+#include <gtest/gtest.h>
+
+#include "grove/data/dataset.h"
+#include "grove/data/test_files.h"
+
+namespace grove {
+namespace {
+
+using testing_files::TestFolder;
+
+struct Read {
+  DenseRows rows;
+  Vector targets;
+  std::string error;
+};
+
+Read read(std::string_view text, const std::string& label_column = {}) {
+  const TestFolder folder;
+  const std::string file = folder.write("data.csv", text);
+  const auto dataset = load_dataset(file, TargetKind::number, 1, label_column);
+  if (!dataset) return {.error = dataset.error().text().substr(folder.path().string().size() + 1)};
+  const Samples& samples = dataset->samples;
+  if (const auto* sparse = std::get_if<SparseRows>(&samples.features))
+    return {.rows = DenseRows(*sparse), .targets = samples.targets};
+  return {.rows = std::get<DenseRows>(samples.features), .targets = samples.targets};
+}
+
+DenseRows matrix(Index rows, Index columns, std::initializer_list<double> values) {
+  return Eigen::Map<const DenseRows>(values.begin(), rows, columns);
+}
+
+TEST(CsvReader, TakesTheLabelFromItsUsualNamesOrTheLastColumn) {
+  const DenseRows features = matrix(2, 2, {1, 2, 3, 4});
+  for (const std::string text : {"a,label,b\n1,9,2\n3,8,4\n", "a,b,target\n1,2,9\n3,4,8\n",
+                                 "y,a,b\n9,1,2\n8,3,4\n", "a,b,c\n1,2,9\n3,4,8"}) {
+    const Read got = read(text);
+    EXPECT_EQ(got.error, "") << text;
+    EXPECT_EQ(got.rows, features) << text;
+    EXPECT_EQ(got.targets, Vector({{9, 8}})) << text;
+  }
+  const Read named = read("a,label,b\n1,9,2\n3,8,4\n", "b");
+  EXPECT_EQ(named.targets, Vector({{2, 4}}));
+}
+
+TEST(CsvReader, UnderstandsQuotesBlanksCarriageReturnsAndBlankLines) {
+  const Read got =
+      read("\"a \"\"quoted\"\" name, with comma\",y\r\n\"1.5\", 2 \r\n\r\n +3,\"-4\"\r\n");
+  EXPECT_EQ(got.error, "");
+  EXPECT_EQ(got.rows, matrix(2, 1, {1.5, 3}));
+  EXPECT_EQ(got.targets, Vector({{2, -4}}));
+}
+
+TEST(CsvReader, KeepsColumnsThatAreZeroEverywhere) {
+  EXPECT_EQ(read("y,a,b,c\n1,0,0,0\n2,5,0,0\n").rows, matrix(2, 3, {0, 0, 0, 5, 0, 0}));
+}
+
+TEST(CsvReader, NamesLineAndColumnOfWhatIsWrong) {
+  EXPECT_EQ(read("y,age\n1,2\n1,\n").error,
+            "data.csv:3: column `age`: expected a finite number, found nothing");
+  EXPECT_EQ(read("y,age\n\n,2\n").error,
+            "data.csv:3: column `y`: expected a finite number, found nothing");
+  EXPECT_EQ(read("y,\"the age, \"\"here\"\"\"\n1,old\n").error,
+            "data.csv:2: column `the age, \"here\"`: expected a finite number, found `old`");
+  EXPECT_EQ(read("y,a\n1,inf\n").error,
+            "data.csv:2: column `a`: expected a finite number, found `inf`");
+  EXPECT_EQ(read("y,a\n1,nan\n").error,
+            "data.csv:2: column `a`: expected a finite number, found `nan`");
+  EXPECT_EQ(read("y,a\n1,2 3\n").error,
+            "data.csv:2: column `a`: expected a finite number, found `2 3`");
+  EXPECT_EQ(read("y,a\n1\n").error, "data.csv:2: expected 2 cells as in the header, found 1");
+  EXPECT_EQ(read("y,a\n1,2,3\n").error, "data.csv:2: expected 2 cells as in the header, found 3");
+  EXPECT_EQ(read("y,a\n1,2,\n").error, "data.csv:2: expected 2 cells as in the header, found 3");
+  for (const std::string row : {"\"1,2", "\"1\"x,2", "1,\"2\"\"", "\"1\n\",2"})
+    EXPECT_EQ(read("y,a\n" + row + "\n").error,
+              "data.csv:2: expected a quoted cell to be closed on its line and followed by a comma")
+        << row;
+}
+
+TEST(CsvReader, RefusesHeadersItCannotUse) {
+  EXPECT_EQ(read("a;y\n1;2\n").error,
+            "data.csv:1: expected a header line with at least two column names and commas between "
+            "them, found `a;y`");
+  EXPECT_EQ(read("\n1,2\n3,4\n").error,
+            "data.csv:2: expected a header line with column names, found only numbers");
+  EXPECT_EQ(read("a,label,b\n1,2,3\n", "lable").error,
+            "data.csv:1: expected a label column `lable`, the nearest name is `label`");
+  EXPECT_EQ(read("y,y\n1,2\n").error, "data.csv:1: expected one label column `y`, found two");
+  EXPECT_EQ(read("y,a\n").error, "data.csv: has no samples, expected at least one line of data");
+}
+
+}  // namespace
+}  // namespace grove

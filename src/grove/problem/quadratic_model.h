@@ -1,0 +1,77 @@
+#pragma once
+
+#include <vector>
+
+#include "grove/base/types.h"
+#include "grove/problem/objective.h"
+#include "grove/problem/regularizer.h"
+
+namespace grove {
+
+/// The symmetric positive definite matrix M of a quadratic model, and what its minimizer needs of
+/// it.
+class ModelCurvature {
+ public:
+  virtual ~ModelCurvature() = default;
+
+  virtual void times(const Vector& direction, Vector& product) const = 0;
+
+  /// Moves `point` by prox steps that cannot increase the model; keeps `slope` its smooth gradient.
+  virtual void sweep(const Regularizer& regularizer, Vector& point, Vector& slope) const = 0;
+
+  /// p with M_FF p_F = right_F on the listed coordinates F and 0 elsewhere, up to a residual of
+  /// `tolerance` where the solver is iterative.
+  virtual void solve(const std::vector<Index>& face, const Vector& right, double tolerance,
+                     Vector& p) const = 0;
+};
+
+/// M = Hessian + diagonal damping, stored. Sweeps by coordinate descent, solves by Cholesky.
+class DenseCurvature final : public ModelCurvature {
+ public:
+  DenseCurvature(const Matrix& hessian, const Vector& damping);
+  void times(const Vector& direction, Vector& product) const override;
+  void sweep(const Regularizer& regularizer, Vector& point, Vector& slope) const override;
+  void solve(const std::vector<Index>& face, const Vector& right, double tolerance,
+             Vector& p) const override;
+
+ private:
+  Matrix matrix_;
+};
+
+/// M = Hessian(x) + damping I through products. Sweeps by proximal gradient, solves by conjugate
+/// gradients: one pass over the data each.
+class ProductCurvature final : public ModelCurvature {
+ public:
+  struct Bounds {
+    double smoothness;  ///< no eigenvalue of the Hessian is larger
+    double damping;
+  };
+  ProductCurvature(const Objective& objective, const Vector& x, Bounds bounds);
+  void times(const Vector& direction, Vector& product) const override;
+  void sweep(const Regularizer& regularizer, Vector& point, Vector& slope) const override;
+  void solve(const std::vector<Index>& face, const Vector& right, double tolerance,
+             Vector& p) const override;
+
+ private:
+  const Objective& objective_;
+  const Vector& x_;
+  Bounds bounds_;
+  mutable ObjectiveScratch scratch_;
+};
+
+/// A minimization of g'(u - x) + (u - x)'M(u - x)/2 + r(u) over u, x being the centre.
+struct QuadraticModel {
+  const Vector& center;
+  const Vector& gradient;
+  const ModelCurvature& curvature;
+  const Regularizer& regularizer;
+  double smoothness;  ///< scale of the stationarity measure
+  double tolerance;   ///< stationarity of the model at which to stop
+};
+
+/// Alternates sweeps, which find the face (zero, bound, sign) of each coordinate, with Newton steps
+/// on the face. The model never increases, so the result is a descent direction even when cut
+/// short.
+Vector minimize(const QuadraticModel& model);
+
+}  // namespace grove
