@@ -1,7 +1,6 @@
 #include "grove/network/lanczos.h"
 
 #include <algorithm>
-#include <cassert>
 #include <optional>
 
 #include <Spectra/SymEigsSolver.h>
@@ -56,9 +55,7 @@ std::optional<double> lanczos(Index size, Apply apply, SortRule end, double accu
 /// `solve` applies the inverse of a positive definite map.
 template <class Solve>
 double smallest_by_inverse(Index size, Solve solve) {
-  const auto inverse = lanczos(size, solve, SortRule::LargestAlge, tolerance, inverse_restarts);
-  assert(inverse);
-  return 1 / *inverse;
+  return 1 / lanczos(size, solve, SortRule::LargestAlge, tolerance, inverse_restarts).value();
 }
 
 /// Distance from `shift` down to the largest eigenvalue, or nothing: the shift is not above it.

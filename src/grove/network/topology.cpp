@@ -155,6 +155,7 @@ Result<Graph> read_graph(const std::string& file, std::size_t agents) {
 
 Error unknown_topology(const std::string& description, std::string_view name) {
   std::vector<std::string> known;
+  known.reserve(families.size() + shapes.size());
   for (const RandomFamily& family : families) known.emplace_back(family.name);
   for (const Shape& shape : shapes) known.emplace_back(shape.name);
   const auto similar = closest(name, known);
