@@ -4,14 +4,12 @@ include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Grove)
 
 get_property(libraries GLOBAL PROPERTY GROVE_LIBRARIES)
-if(TARGET grove)
-  install(TARGETS grove)
-endif()
+install(TARGETS grove)
 install(TARGETS ${libraries} EXPORT GroveTargets)
 install(EXPORT GroveTargets NAMESPACE Grove:: DESTINATION ${package_folder})
 install(DIRECTORY src/grove ${CMAKE_BINARY_DIR}/generated/grove
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h")
+        FILES_MATCHING PATTERN "*.h" PATTERN "test_*" EXCLUDE PATTERN "naive_*" EXCLUDE)
 
 configure_package_config_file(cmake/GroveConfig.cmake.in ${CMAKE_BINARY_DIR}/GroveConfig.cmake
                               INSTALL_DESTINATION ${package_folder})
