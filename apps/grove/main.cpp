@@ -64,7 +64,8 @@ std::string explain(const CLI::Error& error, int argc, char** argv,
     if (argc > 1 && command.name == argv[1])
       for (const Option& option : command.options) names.push_back("--" + option.name);
   for (int k = 2; k < argc; ++k) {
-    const std::string word(argv[k], std::string_view(argv[k]).find('='));
+    const std::string_view argument(argv[k]);
+    const std::string word(argument.substr(0, argument.find('=')));
     if (!word.starts_with("--") || std::ranges::find(names, word) != names.end()) continue;
     if (const auto near = grove::closest(word, names))
       return fmt::format("{}: unknown option; did you mean {}?", word, *near);

@@ -75,10 +75,11 @@ class Training {
   RunRecord train() {
     const double began = hooks_.seconds();
     measures_ = measurer_.measure(simulator_.agents());
-    start_error_ = measures_.squared_error;
+    start_error_ = measures_.squared_error;  // what relative errors are relative to
     note_round();
     const Stopping stopping(config_.tolerance, measures_);
     while (!over(stopping)) play_round();
+    if (record_.trace.back().round != simulator_.round()) measure_round();
     record_.outcome.rounds = simulator_.round();
     record_.outcome.seconds = hooks_.seconds() - began;
     complete_record();
@@ -108,6 +109,10 @@ class Training {
     working_seconds_ += hooks_.seconds() - before;
     if (simulator_.round() % config_.measure_every != 0 && simulator_.round() < config_.rounds)
       return;
+    measure_round();
+  }
+
+  void measure_round() {
     measures_ = measurer_.measure(simulator_.agents());
     note_round();
   }

@@ -1,0 +1,292 @@
+// The command line as a user meets it: exit codes, messages that name what is wrong, files whole or
+// not at all. Runs the built program.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "grove/base/file.h"
+#include "grove/run/model.h"
+#include "grove/run/record.h"
+
+namespace grove {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Ended {
+  int code = -1;
+  std::string out, err;
+};
+
+/// Whether the process has installed its handler of SIGINT, as the kernel tells it.
+bool catches_interrupts(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("SigCgt:"))
+      return std::stoull(line.substr(7), nullptr, 16) & (1u << (SIGINT - 1));
+  return false;
+}
+
+class CommandLine : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder =
+        fs::path(testing::TempDir()) /
+        (std::string("grove-cli-") + testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+  }
+
+  std::string file(const std::string& name, const std::string& content) {
+    std::ofstream(folder / name, std::ios::binary) << content;
+    return (folder / name).string();
+  }
+
+  /// Two hundred samples of two features that no line separates.
+  std::string good_data() {
+    std::string lines;
+    for (int i = 0; i < 200; ++i)
+      lines += (i * 7 % 3 ? "+1" : "-1") + std::string(" 1:") + std::to_string(i % 11 / 11.0) +
+               " 2:" + std::to_string(i * 5 % 7 / 7.0) + "\n";
+    return file("good.svm", lines);
+  }
+
+  Ended grove(const std::string& arguments) {
+    const std::string command = "cd '" + folder.string() + "' && " GROVE_PROGRAM " " + arguments +
+                                " >out.txt 2>err.txt </dev/null";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, *read_file(folder / "out.txt"),
+            *read_file(folder / "err.txt")};
+  }
+
+  /// Refused with exit code 2, one line that contains every given part, and no output file.
+  void expect_refused(const std::string& arguments, const std::vector<std::string>& parts) {
+    const Ended ended = grove(arguments + " --record never.json --model never-model.json");
+    EXPECT_EQ(ended.code, 2) << arguments << "\n" << ended.err;
+    const std::string first = ended.err.substr(0, ended.err.find('\n'));
+    for (const std::string& part : parts)
+      EXPECT_NE(first.find(part), std::string::npos)
+          << arguments << "\nsaid: " << first << "\nwithout: " << part;
+    EXPECT_FALSE(fs::exists(folder / "never.json")) << arguments;
+    EXPECT_FALSE(fs::exists(folder / "never-model.json")) << arguments;
+  }
+
+  fs::path folder;
+};
+
+TEST_F(CommandLine, RefusesBadDataNamingFileAndLine) {
+  expect_refused("train nowhere.svm", {"nowhere.svm"});
+  file("empty.svm", "");
+  expect_refused("train empty.svm", {"empty.svm"});
+  file("token.svm", "1 1:0.5\n-1 x:2\n");
+  expect_refused("train token.svm", {"token.svm:2"});
+  file("truncated.svm", "1 1:0.5\n-1 2:\n");
+  expect_refused("train truncated.svm", {"truncated.svm:2"});
+  file("zero.svm", "1 1:0.5\n-1 0:2\n");
+  expect_refused("train zero.svm", {"zero.svm:2", "0"});
+  file("falling.svm", "1 2:0.5 1:3\n-1 1:2\n");
+  expect_refused("train falling.svm", {"falling.svm:1"});
+  file("nan.svm", "1 1:nan\n-1 1:1\n");
+  expect_refused("train nan.svm", {"nan.svm:1"});
+  file("infinite.svm", "1 1:1\n-1 1:inf\n");
+  expect_refused("train infinite.svm", {"infinite.svm:2"});
+  file("one.svm", "1 1:1\n1 2:1\n");
+  expect_refused("train one.svm --agents 1", {"one.svm", "label"});
+  file("three.svm", "1 1:1\n2 2:1\n3 1:2\n");
+  expect_refused("train three.svm --agents 1", {"three.svm", "label"});
+  file("truncated.svm.bz2", "BZh91AY&SY");
+  expect_refused("train truncated.svm.bz2", {"truncated.svm.bz2"});
+  file("no-label.csv", "a,b\n1,2\n3\n");
+  expect_refused("train no-label.csv", {"no-label.csv:3"});
+  expect_refused("train synthetic:ijcn-like", {"ijcn-like", "ijcnn-like"});
+}
+
+TEST_F(CommandLine, RefusesBadNetworksNamingTheFlag) {
+  const std::string data = good_data();
+  expect_refused("train good.svm --agents 201", {"--agents", "201"});
+  expect_refused("train good.svm --agents 0", {"--agents"});
+  file("cut.graph", "0 1\n2 3\n");
+  expect_refused("train good.svm --agents 4 --graph cut.graph", {"cut.graph", "connected"});
+  file("loop.graph", "0 1\n1 1\n");
+  expect_refused("train good.svm --agents 2 --graph loop.graph", {"loop.graph:2"});
+  file("stranger.graph", "0 1\n1 7\n");
+  expect_refused("train good.svm --agents 2 --graph stranger.graph", {"stranger.graph:2", "7"});
+  expect_refused("train good.svm --graph rink", {"--graph", "ring"});
+  expect_refused("train good.svm --graph erdos-renyi:2", {"--graph"});
+  file("short.parts", "0\n1\n");
+  expect_refused("train good.svm --agents 2 --partition short.parts", {"short.parts"});
+}
+
+TEST_F(CommandLine, RefusesBadSettingsNamingTheFlag) {
+  good_data();
+  expect_refused("train good.svm --penalty -1", {"--penalty", "-1", "above 0"});
+  expect_refused("train good.svm --penalty nan", {"--penalty"});
+  expect_refused("train good.svm --participation 0", {"--participation"});
+  expect_refused("train good.svm --participation 1.5", {"--participation"});
+  expect_refused("train good.svm --work 0", {"--work"});
+  expect_refused("train good.svm --work 1,2,3", {"--work"});
+  expect_refused("train good.svm --method nope", {"--method", "nope", "druid-vl"});
+  expect_refused("train good.svm --loss-rate 0.5", {"--loss-rate", "edge"});
+  expect_refused("train good.svm --link broadcast --delay 2", {"--delay", "edge"});
+  expect_refused("train good.svm --method pg-extra --participation 0.5",
+                 {"--participation", "pg-extra"});
+  expect_refused("train good.svm --method nids --link edge", {"--link", "nids"});
+  expect_refused("train good.svm --penalti 1", {"--penalti", "--penalty"});
+  expect_refused("train good.svm --rounds ten", {"--rounds", "ten"});
+  expect_refused("train good.svm --plot picture.pdf", {"--plot", ".svg"});
+  EXPECT_EQ(grove("train good.svm --record no/such/folder/r.json").code, 2);
+  EXPECT_EQ(grove("").code, 2);
+  EXPECT_EQ(grove("tarin").code, 2);
+}
+
+TEST_F(CommandLine, RefusesBadConfigFilesNamingLineAndClosestKey) {
+  good_data();
+  file("typo.toml", "# comment\npenalti = 1\n");
+  expect_refused("train good.svm --config typo.toml", {"typo.toml:2", "penalti", "penalty"});
+  file("range.toml", "agents = 4\npenalty = -1\n");
+  expect_refused("train good.svm --config range.toml", {"range.toml:2", "penalty"});
+  file("syntax.toml", "penalty = \n");
+  expect_refused("train good.svm --config syntax.toml", {"syntax.toml:1"});
+  expect_refused("train good.svm --config missing.toml", {"missing.toml"});
+}
+
+TEST_F(CommandLine, ConfigFilesUseTheNamesOfFlagsAndFlagsWin) {
+  good_data();
+  file("run.toml",
+       "data = 'good.svm'\nagents = 4\ngraph = 'ring'\nrounds = 7\ntolerance = 0\nl2 = 0.01\n"
+       "work = [1, 2, 3, 4]\nintercept = true\nrecord = 'record.json'\n");
+  const Ended ended = grove("train --config run.toml --rounds 3");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const auto record = record_from_json(nlohmann::json::parse(*read_file(folder / "record.json")));
+  ASSERT_TRUE(record) << record.error().text();
+  EXPECT_EQ(record->outcome.rounds, 3u);
+  EXPECT_EQ(record->config.at("agents"), 4);
+  EXPECT_EQ(record->config.at("intercept"), true);
+  EXPECT_EQ(record->agents.at(2).work, 3);
+}
+
+TEST_F(CommandLine, JsonOnStandardOutputIsTheRecordItself) {
+  good_data();
+  const Ended ended = grove("train good.svm --rounds 4 --tolerance 0 --json --record record.json");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(nlohmann::json::parse(ended.out),
+            nlohmann::json::parse(*read_file(folder / "record.json")));
+  EXPECT_TRUE(ended.err.empty()) << "no progress line in a pipe";
+}
+
+TEST_F(CommandLine, QuietPrintsNothingAndTheSummarySaysHowItEnded) {
+  good_data();
+  const Ended quiet = grove("train good.svm --rounds 4 --quiet");
+  EXPECT_EQ(quiet.code, 0);
+  EXPECT_EQ(quiet.out + quiet.err, "");
+  EXPECT_NE(grove("train good.svm --rounds 4").out.find("label -1 is class 0"), std::string::npos);
+}
+
+// 1 separates class 1 (x = 1) from class 0 (x = 0): w = 2, b = -1 by hand gives margins 1 and -1.
+TEST_F(CommandLine, PredictsWithTheModelItIsGiven) {
+  const Model model{.version = "test",
+                    .loss = LogisticLoss{},
+                    .coefficients = Vector::Constant(1, 2),
+                    .intercept = -1,
+                    .labels = LabelNames{3, 8}};
+  file("model.json", to_json(model).dump());
+  file("test.svm", "8 1:1\n3 \n8 1:1\n8\n");
+  const Ended ended = grove("predict model.json test.svm");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.out.substr(0, 2), "8 ");
+  EXPECT_NE(ended.err.find("accuracy  0.75"), std::string::npos) << ended.err;
+  file("wide.svm", "8 1:1 2:1\n3 1:1\n");
+  EXPECT_EQ(grove("predict model.json wide.svm").code, 2);
+  EXPECT_EQ(grove("predict test.svm test.svm").code, 2);
+  EXPECT_EQ(grove("predict model.json").code, 2);
+}
+
+TEST_F(CommandLine, ModelsCanBeTrainedWrittenAndUsed) {
+  const Ended trained = grove(
+      "train synthetic:ijcnn-like,samples=1000 --agents 5 --l1 1e-4 --intercept --rounds 50 "
+      "--model "
+      "m.json --plot p.svg");
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_TRUE(fs::exists(folder / "p.svg"));
+  const Ended predicted = grove("predict m.json synthetic:ijcnn-like,samples=1000 --out p.txt");
+  ASSERT_EQ(predicted.code, 0) << predicted.err;
+  EXPECT_NE(predicted.out.find("AUC"), std::string::npos);
+}
+
+TEST_F(CommandLine, ComparesMethodsOnOneProblem) {
+  const Ended ended = grove(
+      "compare synthetic:gaussian,samples=300,features=5 --agents 5 --l2 0.1 --rounds 30 "
+      "--methods druid-vl,nids --plot c.png --json");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const auto runs = nlohmann::json::parse(ended.out).at("runs");
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[0].at("record").at("reference"), runs[1].at("record").at("reference"));
+  EXPECT_EQ(read_file(folder / "c.png")->substr(1, 3), "PNG");
+  EXPECT_EQ(grove("compare --methods druid-vl,nope").code, 2);
+}
+
+TEST_F(CommandLine, ADivergedRunExitsWithThreeAndSaysWhy) {
+  const Ended ended = grove(
+      "train synthetic:gaussian,samples=300,features=5 --agents 5 --method nids --step 1e6 "
+      "--rounds 2000 --loss squared --record r.json --model m.json");
+  EXPECT_EQ(ended.code, 3) << ended.out << ended.err;
+  EXPECT_NE(ended.err.find("--step"), std::string::npos) << ended.err;
+  EXPECT_TRUE(record_from_json(nlohmann::json::parse(*read_file(folder / "r.json"))));
+  EXPECT_FALSE(fs::exists(folder / "m.json"));
+}
+
+// Started as a child so that it can be sent the signal Ctrl-C sends.
+TEST_F(CommandLine, AnInterruptEndsTheRunCleanlyWithItsRecord) {
+  const std::string record_path = (folder / "r.json").string();
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::execl(GROVE_PROGRAM, "grove", "train", "--rounds", "100000000", "--tolerance", "0", "--quiet",
+            "--no-reference", "--record", record_path.c_str(), nullptr);
+    ::_exit(127);
+  }
+  while (!catches_interrupts(child)) std::this_thread::yield();
+  ::kill(child, SIGINT);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  const auto record = record_from_json(nlohmann::json::parse(*read_file(record_path)));
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->outcome.status, RunStatus::interrupted);
+  EXPECT_EQ(record->trace.back().round, record->outcome.rounds);
+}
+
+TEST_F(CommandLine, ListsKnownDataAndGetsItFromAMirror) {
+  EXPECT_NE(grove("data list").out.find("ijcnn1"), std::string::npos);
+  EXPECT_EQ(grove("data get ijcn1").code, 2);
+  EXPECT_EQ(grove("data get").code, 2);
+  EXPECT_EQ(grove("data get ijcnn1 --url file:///nowhere/ijcnn1.bz2").code, 2);
+  const char* given = std::getenv("GROVE_DATA_DIR");
+  const fs::path source = fs::absolute(given ? given : "../shared/data") / "ijcnn1.bz2";
+  if (!fs::exists(source)) GTEST_SKIP() << source << " is not there";
+  const Ended ended = grove("data get ijcnn1 --out got --url file://" + source.string());
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(fs::file_size(folder / "got" / "ijcnn1.bz2"), fs::file_size(source));
+}
+
+TEST_F(CommandLine, HelpAndVersionSucceed) {
+  EXPECT_EQ(grove("--version").code, 0);
+  const Ended help = grove("train --help");
+  EXPECT_EQ(help.code, 0);
+  for (const char* flag : {"--penalty", "--work", "--participation", "--local-model", "--config"})
+    EXPECT_NE(help.out.find(flag), std::string::npos) << flag;
+}
+
+}  // namespace
+}  // namespace grove
