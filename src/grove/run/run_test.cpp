@@ -1,0 +1,208 @@
+#include "grove/run/run.h"
+
+#include <gtest/gtest.h>
+
+namespace grove {
+namespace {
+
+/// Small, quick and well conditioned.
+Config small() {
+  Config config;
+  config.data = "synthetic:gaussian,samples=200,features=5";
+  config.agents = 5;
+  config.graph = "ring";
+  config.l2 = 0.1;
+  config.penalty = 0.2;
+  config.threads = 1;
+  return config;
+}
+
+RunRecord must_run(const Config& config, const RunHooks& hooks = {}) {
+  const auto record = run(config, hooks);
+  EXPECT_TRUE(record) << record.error().text();
+  return record ? *record : RunRecord{};
+}
+
+bool mentions(const std::string& text, const std::string& word) {
+  return text.find(word) != std::string::npos;
+}
+
+TEST(Run, StopsInTheFirstRoundThatMeetsTheTolerance) {
+  const RunRecord record = must_run(small());
+  EXPECT_EQ(record.outcome.status, RunStatus::converged);
+  const double first = record.trace.front().stationarity;
+  const double last = record.trace.back().stationarity;
+  const double before = record.trace[record.trace.size() - 2].stationarity;
+  const double norm = record.solution.norm();
+  EXPECT_LE(last, 1e-6 * first);
+  EXPECT_LE(record.trace.back().consensus_error, 1e-6 * norm * 1.001);
+  EXPECT_TRUE(before > 1e-6 * first ||
+              record.trace[record.trace.size() - 2].consensus_error > 1e-6 * norm * 0.999);
+  EXPECT_EQ(record.outcome.rounds, record.trace.back().round);
+}
+
+TEST(Run, WithToleranceZeroGoesToTheRoundLimit) {
+  Config config = small();
+  config.tolerance = 0;
+  config.rounds = 40;
+  const RunRecord record = must_run(config);
+  EXPECT_EQ(record.outcome.status, RunStatus::round_limit);
+  EXPECT_EQ(record.outcome.rounds, 40u);
+  ASSERT_EQ(record.trace.size(), 41u);
+  for (Round round = 0; round <= 40; ++round) EXPECT_EQ(record.trace[round].round, round);
+  EXPECT_EQ(record.trace[0].relative_error, 1);
+  EXPECT_EQ(record.trace[0].active, 0u);
+  EXPECT_EQ(record.trace[1].active, 5u);
+}
+
+TEST(Run, ZeroRoundsGiveTheStart) {
+  Config config = small();
+  config.rounds = 0;
+  const RunRecord record = must_run(config);
+  EXPECT_EQ(record.trace.size(), 1u);
+  EXPECT_EQ(record.solution.norm(), 0);
+  EXPECT_NEAR(record.objective, std::log(2.0), 1e-15);  // the logistic loss at margin 0
+}
+
+TEST(Run, MeasuresEveryFewRoundsAndTheLast) {
+  Config config = small();
+  config.tolerance = 0;
+  config.rounds = 10;
+  config.measure_every = 4;
+  std::vector<Round> rounds;
+  for (const TracePoint& point : must_run(config).trace) rounds.push_back(point.round);
+  EXPECT_EQ(rounds, (std::vector<Round>{0, 4, 8, 10}));
+}
+
+TEST(Run, AnInterruptEndsItWithWhatWasDone) {
+  Config config = small();
+  config.measure_every = 4;
+  int asked = 0;
+  RunHooks hooks;
+  hooks.interrupted = [&] { return ++asked > 7; };
+  const RunRecord record = must_run(config, hooks);
+  EXPECT_EQ(record.outcome.status, RunStatus::interrupted);
+  EXPECT_EQ(record.outcome.rounds, 7u);
+  EXPECT_EQ(record.trace.back().round, 7u) << "the record ends where the run did";
+}
+
+TEST(Run, TellsEveryMeasuredRoundAndTimesOnlyTheWork) {
+  Config config = small();
+  config.tolerance = 0;
+  config.rounds = 5;
+  double now = 0;
+  std::size_t told = 0;
+  RunHooks hooks;
+  hooks.seconds = [&] { return now += 1; };  // every look at the clock takes a second
+  hooks.measured = [&](const TracePoint& point) { EXPECT_EQ(point.round, told++); };
+  const RunRecord record = must_run(config, hooks);
+  EXPECT_EQ(told, 6u);
+  EXPECT_EQ(record.trace[0].seconds, 0);
+  EXPECT_EQ(record.trace[5].seconds, 5);  // two looks a round, one second apart
+  EXPECT_EQ(record.outcome.seconds, 11);  // all looks between the first and the last
+}
+
+TEST(Run, WithoutReferenceNothingIsComparedWithIt) {
+  Config config = small();
+  config.no_reference = true;
+  const RunRecord record = must_run(config);
+  EXPECT_FALSE(record.reference);
+  EXPECT_FALSE(record.trace[1].relative_error);
+  EXPECT_EQ(record.outcome.status, RunStatus::converged);
+}
+
+TEST(Run, KeepsEstimatesOnlyWhenAsked) {
+  Config config = small();
+  EXPECT_TRUE(must_run(config).estimates.empty());
+  config.keep_estimates = true;
+  EXPECT_EQ(must_run(config).estimates.size(), 5u);
+}
+
+TEST(Run, RecordsEveryOptionAsResolved) {
+  const auto resolved = must_run(small()).config;
+  EXPECT_EQ(resolved["theta-penalty"], 0.4);
+  EXPECT_EQ(resolved["prox"], 0.4);
+  EXPECT_EQ(resolved["agents"], 5);
+  Config config = small();
+  config.method = Method::nids;
+  EXPECT_GT(must_run(config).config["step"].get<double>(), 0);
+}
+
+TEST(Run, BatchesLargerThanAShardAreClampedWithANote) {
+  Config config = small();
+  config.sampling = SamplingKind::minibatch;
+  config.batch_hessian = 30;
+  const RunRecord record = must_run(config);
+  ASSERT_EQ(record.notes.size(), 1u);
+  EXPECT_TRUE(mentions(record.notes[0], "--batch-gradient 100")) << record.notes[0];
+  EXPECT_TRUE(mentions(record.notes[0], "40 samples")) << record.notes[0];
+}
+
+std::string diagnosis_of(const Config& config) {
+  const RunRecord record = must_run(config);
+  EXPECT_EQ(record.outcome.status, RunStatus::diverged) << record.outcome.detail;
+  EXPECT_TRUE(mentions(record.outcome.detail, "diverged in round"));
+  EXPECT_LT(record.outcome.rounds, config.rounds);
+  return record.outcome.detail;
+}
+
+TEST(Divergence, OfAGradientMethodIsBlamedOnItsStep) {
+  for (const Method method : {Method::pg_extra, Method::p2d2, Method::nids}) {
+    Config config = small();
+    config.loss = SquaredLoss{};
+    config.method = method;
+    config.step = 50;
+    EXPECT_TRUE(mentions(diagnosis_of(config), "--step")) << name_of(method);
+  }
+}
+
+TEST(Divergence, OfDruidGdIsBlamedOnItsProx) {
+  Config config = small();
+  config.loss = SquaredLoss{};
+  config.method = Method::druid_gd;
+  config.prox = 0;
+  config.penalty = 0.01;
+  EXPECT_TRUE(mentions(diagnosis_of(config), "larger --prox"));
+}
+
+// Squared loss with hardly any curvature and many exact local steps: beyond the bound of the
+// linearized model, which is warned of before and named after.
+TEST(Divergence, OfTheLinearizedModelIsBlamedOnItsBound) {
+  Config config = small();
+  config.loss = SquaredLoss{};
+  config.l2 = 0;
+  config.l1 = 1e-3;
+  config.penalty = 100;
+  config.prox = 1;
+  config.work = "200";
+  config.local_model = LocalModelKind::linearized;
+  const RunRecord record = must_run(config);
+  ASSERT_EQ(record.notes.size(), 1u);
+  EXPECT_TRUE(mentions(record.notes[0], "--prox")) << record.notes[0];
+  EXPECT_TRUE(mentions(diagnosis_of(config), "--local-model augmented"));
+}
+
+TEST(Divergence, OfTinyBatchesIsBlamedOnThem) {
+  Config config = small();
+  config.l2 = 0;
+  config.penalty = 1e-7;
+  config.sampling = SamplingKind::minibatch;
+  config.batch_gradient = config.batch_hessian = 2;
+  EXPECT_TRUE(mentions(diagnosis_of(config), "--batch-gradient"));
+}
+
+TEST(Run, BadInputNamesTheFlag) {
+  Config config = small();
+  config.loss_rate = 0.5;
+  const auto refused = run(config);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().where, "--loss-rate");
+  config = small();
+  config.agents = 300;
+  const auto crowded = run(config);
+  ASSERT_FALSE(crowded);
+  EXPECT_EQ(crowded.error().where, "--agents");
+}
+
+}  // namespace
+}  // namespace grove

@@ -1,0 +1,225 @@
+// What every method must obey, whatever it computes: the optimum is a fixed point; relabelling
+// agents permutes the result; resting changes nothing; cost counters are exact; save/load is the
+// identity.
+
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "support/network.h"
+
+namespace grove::testing_support {
+namespace {
+
+std::string name_of_case(const testing::TestParamInfo<MethodCase>& tested) {
+  return tested.param.name;
+}
+
+class EveryMethod : public testing::TestWithParam<MethodCase> {};
+INSTANTIATE_TEST_SUITE_P(Conformance, EveryMethod, testing::ValuesIn(every_method()), name_of_case);
+
+std::vector<MethodCase> methods_without_batches() {
+  auto methods = every_method();
+  std::erase_if(methods, [](const MethodCase& method) { return method.draws_batches(); });
+  return methods;
+}
+class EveryMethodWithoutBatches : public testing::TestWithParam<MethodCase> {};
+INSTANTIATE_TEST_SUITE_P(Conformance, EveryMethodWithoutBatches,
+                         testing::ValuesIn(methods_without_batches()), name_of_case);
+
+const auto everyone = [](std::size_t) { return true; };
+
+// Ring of six with a chord; the l1 weight makes some coefficients of the optimum exactly zero.
+Problem lasso_like() {
+  Problem problem = make_problem({.features = 6, .l1 = 0.05});
+  problem.graph = graph_of(6, {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 0}, {1, 4}});
+  return problem;
+}
+
+/// Noise-free linear targets: every sample alone is content at the same x, so that sub-sampled
+/// steps, too, must rest there.
+Problem interpolated() {
+  Problem problem = make_problem({.terms = {.loss = SquaredLoss{}}});
+  const Vector truth = Vector::LinSpaced(problem.dimension(), -1, 2);
+  for (std::size_t i = 0; i < problem.agents(); ++i)
+    for (Index j = 0; j < problem.shards[i].count(); ++j)
+      problem.shards[i].targets[j] = row_of(problem, i, j).dot(truth);
+  return problem;
+}
+
+/// The limit is judged by the optimality condition of the whole problem, worked out by the test's
+/// own loops: theta where there is one satisfies it exactly on its support, x_i everywhere.
+void expect_optimum_is_fixed(const MethodCase& method, const Problem& problem) {
+  const Instance instance = problem.instance();
+  Simulator simulator = simulate(method, instance);
+  for (int round = 0; round < 1500; ++round) simulator.advance();
+
+  const Vector limit = simulator.agents()[0]->estimate();
+  EXPECT_LT(squared_distance(simulator.agents(), limit), 1e-26) << "no consensus";
+  const Vector* theta = simulator.agents()[0]->regularized_estimate();
+  const bool holds_theta = method.is_druid() && !problem.regularizer.trivial();
+  ASSERT_EQ(theta != nullptr, holds_theta);
+  const Vector answer = theta ? *theta : limit;
+  if (problem.regularizer.l1 > 0) {
+    EXPECT_GT((answer.array() == 0).count(), 0) << "the l1 weight should matter";
+  }
+  EXPECT_LT((answer - limit).norm(), 1e-12);
+  EXPECT_LT(optimality_violation(problem, answer), 1e-12);
+  EXPECT_GT(optimality_violation(problem, answer + Vector::Constant(answer.size(), 1e-3)), 1e-6);
+
+  for (int round = 0; round < 50; ++round) simulator.advance();
+  EXPECT_LT(squared_distance(simulator.agents(), limit), 1e-26) << "moved away from the optimum";
+}
+
+TEST_P(EveryMethod, TheOptimumIsAFixedPoint) {
+  if (GetParam().draws_batches())
+    expect_optimum_is_fixed(GetParam(), interpolated());
+  else
+    expect_optimum_is_fixed(GetParam(), lasso_like());
+}
+
+// Agent i of the original is agent `to[i]` of the copy: same shard, same links, same holder of r.
+// Batches are keyed by the agent's number, so only methods that draw none are comparable.
+TEST_P(EveryMethodWithoutBatches, RelabellingAgentsPermutesTheResult) {
+  const std::vector<unsigned> to{3, 5, 1, 0, 2, 4};
+  const Problem original = lasso_like();
+  Problem copy = original;
+  std::vector<std::pair<unsigned, unsigned>> edges;
+  for (const auto& [i, j] : original.graph.edges()) edges.emplace_back(to[i.value], to[j.value]);
+  copy.graph = graph_of(original.agents(), edges);
+  for (std::size_t i = 0; i < to.size(); ++i) copy.shards[to[i]] = original.shards[i];
+
+  const Instance instance = original.instance(), relabelled = copy.instance();
+  Agents agents = make_agents_of(GetParam(), instance, AgentId{0});
+  Agents others = make_agents_of(GetParam(), relabelled, AgentId{to[0]});
+  for (Round round = 1; round <= 40; ++round) {
+    play_round(agents, instance.graph, round, GetParam().work, everyone);
+    play_round(others, relabelled.graph, round, GetParam().work, everyone);
+  }
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    EXPECT_GT(agents[i]->estimate().norm(), 0.1);
+    EXPECT_LT((agents[i]->estimate() - others[to[i]]->estimate()).norm(), 1e-12) << "agent " << i;
+  }
+}
+
+// On a path, agents two links away from the only active one are told nothing.
+TEST_P(EveryMethod, RestingChangesNothing) {
+  Problem problem = lasso_like();
+  problem.graph = graph_of(6, {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}});
+  const Instance instance = problem.instance();
+  Agents agents = make_agents_of(GetParam(), instance);
+  for (Round round = 1; round <= 5; ++round)
+    play_round(agents, instance.graph, round, GetParam().work, everyone);
+
+  std::vector<std::string> before;
+  for (const auto& agent : agents) before.push_back(state_of(*agent));
+  play_round(agents, instance.graph, 6, GetParam().work, [](std::size_t i) { return i == 5; });
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(state_of(*agents[i]), before[i]) << "agent " << i;
+  EXPECT_NE(state_of(*agents[4]), before[4]) << "was told something";
+  EXPECT_NE(state_of(*agents[5]), before[5]) << "was active";
+}
+
+TEST_P(EveryMethod, SavingAndLoadingIsTheIdentity) {
+  const Problem problem = lasso_like();
+  const Instance instance = problem.instance();
+  Agents originals = make_agents_of(GetParam(), instance);
+  const auto most = [](std::size_t i) { return i != 2; };
+  for (Round round = 1; round <= 8; ++round)
+    play_round(originals, instance.graph, round, GetParam().work, most);
+
+  Agents copies = make_agents_of(GetParam(), instance);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    ASSERT_NE(state_of(*copies[i]), state_of(*originals[i]));
+    ASSERT_TRUE(restore(*copies[i], state_of(*originals[i])));
+    EXPECT_EQ(copies[i]->cost(), originals[i]->cost());
+  }
+  for (Round round = 9; round <= 20; ++round) {
+    play_round(originals, instance.graph, round, GetParam().work, most);
+    play_round(copies, instance.graph, round, GetParam().work, most);
+  }
+  for (std::size_t i = 0; i < copies.size(); ++i)
+    EXPECT_EQ(state_of(*copies[i]), state_of(*originals[i])) << "agent " << i;
+}
+
+TEST_P(EveryMethod, AStateThatDoesNotFitIsRefused) {
+  const Problem problem = lasso_like();
+  const Instance instance = problem.instance();
+  Agents agents = make_agents_of(GetParam(), instance);
+  const std::string state = state_of(*agents[1]);
+  EXPECT_FALSE(restore(*agents[1], state.substr(0, state.size() - 1))) << "truncated";
+  EXPECT_FALSE(restore(*agents[0], state)) << "another number of neighbours";
+}
+
+TEST_P(EveryMethod, TheSimulatorPlaysRoundsAsWrittenOutByHand) {
+  const Problem problem = lasso_like();
+  const Instance instance = problem.instance();
+  const double participation = GetParam().is_druid() ? 0.6 : 1;
+  Simulator simulator = simulate(GetParam(), instance, {.participation = participation});
+  Agents agents = make_agents_of(GetParam(), instance);
+  const Schedule schedule(1, std::vector<double>(6, participation), std::vector<int>(6, 1));
+  for (Round round = 1; round <= 12; ++round) {
+    simulator.advance();
+    const auto works = [&](std::size_t i) {
+      return schedule.activation(AgentId{static_cast<std::uint32_t>(i)}, round).has_value();
+    };
+    play_round(agents, instance.graph, round, GetParam().work, works);
+  }
+  for (std::size_t i = 0; i < agents.size(); ++i)
+    EXPECT_EQ(state_of(*simulator.agents()[i]), state_of(*agents[i])) << "agent " << i;
+}
+
+/// Two rounds of the middle agent of a path of three: 4 samples, d = 2, two neighbours. Every
+/// activation sends one vector of 16 bytes to each neighbour. Squared loss: the exact solver takes
+/// one Newton step and sees by a second gradient and Hessian that it is done.
+Cost cost_by_hand(const std::string& name) {
+  Cost cost{.broadcasts = 2, .vectors_sent = 4, .bytes_sent = 64};
+  const auto compute = [&](std::uint64_t gradients, std::uint64_t hessians, std::uint64_t solves) {
+    cost.gradient_samples = gradients;
+    cost.hessian_samples = hessians;
+    cost.solves = solves;
+  };
+  if (name.starts_with("DruidVlMinibatch"))
+    compute(2 * 3 * 2, 2 * 3 * 3, 2 * 3);  // rounds x steps x batch
+  else if (name.starts_with("DruidVl"))
+    compute(2 * 4 * 4, 2 * 4 * 4, 2 * 4);  // rounds x steps x shard
+  else if (name.starts_with("DruidNewton"))
+    compute(2 * 4, 2 * 4, 2);
+  else if (name.starts_with("DruidGd"))
+    compute(2 * 4, 0, 0);
+  else if (name.starts_with("DruidBfgs"))
+    compute(2 * 4, 0, 2);
+  else if (name.starts_with("ExactAdmm"))
+    compute(2 * 2 * 4, 2 * 2 * 4, 2);
+  else if (name == "Nids")
+    compute((1 + 2) * 4, 0, 0);  // its first round also needs the gradient at the start
+  else
+    compute(2 * 4, 0, 0);
+  return cost;
+}
+
+TEST_P(EveryMethod, CostCountersAreExact) {
+  MethodCase method = GetParam();
+  if (method.draws_batches())
+    std::get<NewtonSteps>(std::get<DruidOptions>(method.options).solver).sampling =
+        MiniBatches{.gradient = 2, .hessian = 3};
+  Problem problem = make_problem({.agents = 3,
+                                  .samples = 12,
+                                  .features = 2,
+                                  .graph = "path",
+                                  .terms = {.loss = SquaredLoss{}, .l2 = 0.1}});
+  const Instance instance = problem.instance();
+  Agents agents = make_agents_of(method, instance);
+  EXPECT_EQ(agents[1]->cost(), Cost{});
+  play_round(agents, instance.graph, 1, method.work, everyone);
+  play_round(agents, instance.graph, 2, method.work, everyone);
+  const Cost expected = cost_by_hand(method.name), counted = agents[1]->cost();
+  EXPECT_EQ(counted.broadcasts, expected.broadcasts);
+  EXPECT_EQ(counted.vectors_sent, expected.vectors_sent);
+  EXPECT_EQ(counted.bytes_sent, expected.bytes_sent);
+  EXPECT_EQ(counted.gradient_samples, expected.gradient_samples);
+  EXPECT_EQ(counted.hessian_samples, expected.hessian_samples);
+  EXPECT_EQ(counted.solves, expected.solves);
+}
+
+}  // namespace
+}  // namespace grove::testing_support

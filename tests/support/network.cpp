@@ -1,0 +1,124 @@
+#include "support/network.h"
+
+#include <algorithm>
+
+#include "grove/network/spectrum.h"
+
+namespace grove::testing_support {
+namespace {
+
+DruidOptions druid(LocalSolverOptions solver) {
+  return {.penalty = 0.2, .theta_penalty = 0.4, .prox = 0.1, .solver = std::move(solver)};
+}
+
+/// eps_i covers the smoothness constant of unit features, which one gradient step needs.
+DruidOptions gradient_druid() {
+  DruidOptions options = druid(GradientStep{});
+  options.prox = 1;
+  return options;
+}
+
+/// eps_i >= mu deg_i + mu_theta on graphs of degree up to three: the linearized model's bound.
+DruidOptions linearized_druid(Sampling sampling) {
+  DruidOptions options = druid(NewtonSteps{sampling});
+  options.prox = 1;
+  options.local_model = LocalModelKind::linearized;
+  return options;
+}
+
+}  // namespace
+
+bool MethodCase::draws_batches() const {
+  const auto* druid_options = std::get_if<DruidOptions>(&options);
+  const auto* newton = druid_options ? std::get_if<NewtonSteps>(&druid_options->solver) : nullptr;
+  return newton && std::holds_alternative<MiniBatches>(newton->sampling);
+}
+
+std::vector<MethodCase> every_method() {
+  const MiniBatches batches{.gradient = 7, .hessian = 9};
+  std::vector<MethodCase> methods{
+      {"DruidVlAugmented", druid(NewtonSteps{FullBatches{}}), 4},
+      {"DruidVlLinearized", linearized_druid(FullBatches{}), 4},
+      {"DruidVlMinibatchAugmented", druid(NewtonSteps{batches}), 3},
+      {"DruidVlMinibatchLinearized", linearized_druid(batches), 3},
+      {"DruidNewton", druid(NewtonSteps{FullBatches{}})},
+      {"DruidGd", gradient_druid()},
+      {"DruidBfgs", druid(BfgsStep{})},
+      {"ExactAdmm", druid(ExactSolve{})},
+  };
+  for (std::size_t k = 0, broadcasting = methods.size(); k < broadcasting; ++k) {
+    MethodCase edge = methods[k];
+    edge.name += "OverEdges";
+    std::get<DruidOptions>(edge.options).link = LinkKind::edge;
+    methods.push_back(edge);
+  }
+  methods.push_back({"PgExtra", PgExtraOptions{{.step = 0.8}}});
+  methods.push_back({"P2d2", P2d2Options{{.step = 0.8}}});
+  methods.push_back({"Nids", NidsOptions{{.step = 0.8}}});
+  return methods;
+}
+
+Agents make_agents_of(const MethodCase& method, const Instance& instance, AgentId holder) {
+  Agents agents;
+  for (std::uint32_t i = 0; i < instance.agents(); ++i) {
+    AgentContext context{.id = AgentId{i},
+                         .seed = 1,
+                         .neighbours = {},
+                         .objective = instance.objectives[i],
+                         .regularizer = {.regularized = instance.features},
+                         .network_size = instance.agents(),
+                         .start = instance.start()};
+    if (!method.is_druid() || context.id == holder) context.regularizer = instance.regularizer;
+    const auto weights = metropolis_weights(instance.graph, context.id);
+    const auto neighbours = instance.graph.neighbours(context.id);
+    for (std::size_t slot = 0; slot < neighbours.size(); ++slot)
+      context.neighbours.push_back({neighbours[slot], weights[slot]});
+    agents.push_back(make_agent(method.options, std::move(context)));
+  }
+  return agents;
+}
+
+Simulator simulate(const MethodCase& method, const Instance& instance,
+                   const SimulationOptions& options) {
+  const std::size_t n = instance.agents();
+  return Simulator(make_agents_of(method, instance), instance.graph,
+                   Schedule(options.seed, std::vector<double>(n, options.participation),
+                            std::vector<int>(n, method.work)),
+                   {.seed = options.seed, .faults = options.faults, .threads = options.threads});
+}
+
+void play_round(Agents& agents, const Graph& graph, Round round, int work,
+                const std::function<bool(std::size_t)>& works) {
+  Workspace workspace;
+  for (std::size_t i = 0; i < agents.size(); ++i)
+    if (works(i)) agents[i]->activate({.round = round, .local_steps = work}, workspace);
+  for (std::uint32_t i = 0; i < agents.size(); ++i) {
+    const auto senders = graph.neighbours(AgentId{i});
+    for (std::size_t slot = 0; slot < senders.size(); ++slot) {
+      const std::uint32_t j = senders[slot].value;
+      const auto theirs = graph.neighbours(AgentId{j});
+      const auto mine = std::find(theirs.begin(), theirs.end(), AgentId{i}) - theirs.begin();
+      if (works(j)) agents[i]->receive(slot, agents[j]->message_to(static_cast<std::size_t>(mine)));
+    }
+  }
+  for (auto& agent : agents) agent->end_round();
+}
+
+std::string state_of(const Agent& agent) {
+  ByteWriter writer;
+  agent.save(writer);
+  return writer.bytes();
+}
+
+Status restore(Agent& agent, const std::string& state) {
+  ByteReader reader(state);
+  return agent.load(reader);
+}
+
+double squared_distance(const Agents& agents, const Vector& x) {
+  double sum = 0;
+  for (const auto& agent : agents) sum += (agent->estimate() - x).squaredNorm();
+  return sum;
+}
+
+}  // namespace grove::testing_support
