@@ -67,7 +67,7 @@ std::string summary_text(const RunRecord& record) {
   if (last.relative_error)
     text += fmt::format("  error       {:.3e} of the squared distance to the optimum is left\n",
                         *last.relative_error);
-  text += fmt::format("  stationarity {:.3e} (started at {:.3e}), consensus error {:.3e}\n",
+  text += fmt::format("  stationary  {:.3e} (started at {:.3e}), consensus error {:.3e}\n",
                       last.stationarity, first.stationarity, last.consensus_error);
   text += fmt::format("  spent       {} broadcasts, {} vectors ({}) on links, {} local solves\n",
                       last.cost.broadcasts, last.cost.vectors_sent,
