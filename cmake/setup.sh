@@ -23,7 +23,7 @@ install_packages() {
   ((${#missing[@]})) || return 0
   if ((EUID != 0)); then
     if ! command -v sudo >/dev/null; then
-      refuse_or_go_without
+      refuse_or_go_without "$@"
       return
     fi
     as_root=(sudo)
@@ -34,16 +34,16 @@ install_packages() {
     apt-get install -y -qq --no-install-recommends "${missing[@]}"
 }
 
-# Without the right to install, only the groups that are optional may be missing.
+# Without the right to install, only packages of the group `runtimes` may be missing.
 refuse_or_go_without() {
   local needed
-  needed=$(packages_missing build | xargs)
+  needed=$(packages_missing "${@/runtimes/}" | xargs)
   if [[ -n $needed ]]; then
     echo "Packages are missing and this user is neither root nor has sudo. As root, run:" >&2
     echo "  apt-get update && apt-get install $needed" >&2
     exit 2
   fi
-  echo "Going on without these packages (neither root nor sudo): ${missing[*]}" >&2
+  echo "Going on without optional packages (neither root nor sudo): ${missing[*]}" >&2
 }
 
 # configure_and_build PRESET [cmake options]: the build's own output on a terminal, otherwise only
