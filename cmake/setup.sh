@@ -51,8 +51,8 @@ refuse_or_go_without() {
 configure_and_build() {
   local preset=$1
   shift
+  [[ -d build/$preset ]] || echo "Building build/$preset: a few minutes, this first time"
   quietly cmake --preset "$preset" "$@" || return
-  echo "Building build/$preset (a few minutes the first time)"
   if [[ -t 1 ]]; then
     cmake --build --preset "$preset"
   else
