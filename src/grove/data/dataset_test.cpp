@@ -71,6 +71,14 @@ TEST(Storage, JoinsBlocksInOrder) {
   }
 }
 
+TEST(Storage, IsMovedWithoutCopying) {
+  Samples samples = numbered(20, true).samples;
+  const double* const values = std::get<SparseRows>(samples.features).valuePtr();
+  Result<Samples> moved(std::move(samples));
+  samples = std::move(*moved);
+  EXPECT_EQ(std::get<SparseRows>(samples.features).valuePtr(), values);
+}
+
 TEST(TakeRows, GivesTheListedRowsInThatOrder) {
   for (const bool sparse : {false, true}) {
     const Samples taken = take_rows(numbered(20, sparse).samples, {13, 2, 2, 0});

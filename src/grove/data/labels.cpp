@@ -26,6 +26,7 @@ std::vector<double> distinct_values(const Vector& targets) {
 
 std::string list(const std::vector<double>& values) {
   std::vector<std::string> texts;
+  texts.reserve(values.size());
   for (const double value : values)
     texts.push_back(texts.size() < most_listed ? exact(value) : "...");
   return fmt::format("{}", fmt::join(texts, ", "));

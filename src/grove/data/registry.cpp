@@ -88,6 +88,7 @@ Result<PublicSet> find_public_set(std::string_view name) {
   const auto found = std::ranges::find(known_sets, name, &PublicSet::name);
   if (found != known_sets.end()) return *found;
   std::vector<std::string> names;
+  names.reserve(known_sets.size());
   for (const PublicSet& set : known_sets) names.emplace_back(set.name);
   const auto near = closest(name, names);
   return Error{"data set",

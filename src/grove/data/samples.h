@@ -10,7 +10,22 @@
 namespace grove {
 
 using DenseRows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using SparseRows = Eigen::SparseMatrix<double, Eigen::RowMajor, std::int32_t>;
+
+/// Compressed rows. Eigen 3.4 copies a sparse matrix that is moved; a data set is too large for
+/// that.
+class SparseRows final : public Eigen::SparseMatrix<double, Eigen::RowMajor, std::int32_t> {
+ public:
+  using SparseMatrix::SparseMatrix;
+  SparseRows() = default;
+  SparseRows(const SparseRows&) = default;
+  SparseRows(SparseRows&& other) noexcept { swap(other); }
+  SparseRows& operator=(const SparseRows&) = default;
+  SparseRows& operator=(SparseRows&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~SparseRows() = default;
+};
 
 /// One sample per row. Sparse data stays sparse.
 using Features = std::variant<DenseRows, SparseRows>;

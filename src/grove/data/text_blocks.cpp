@@ -52,7 +52,7 @@ class BlockSender {
     constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
     if (line_ == 1 && text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
     if (text.empty()) return success();
-    const Status status = read_(TextBlock{text, line_});
+    Status status = read_(TextBlock{text, line_});
     line_ += static_cast<std::size_t>(std::ranges::count(text, '\n'));
     return status;
   }
@@ -95,7 +95,7 @@ Status read_stream(const std::filesystem::path& path, int file, Compression comp
           fmt::format("a line is longer than {} bytes, expected shorter ones", options.line_bytes)};
     }
     const std::size_t whole_lines = kept + line_end + 1;
-    const Status status = sender.send(std::string_view(buffer).substr(0, whole_lines));
+    Status status = sender.send(std::string_view(buffer).substr(0, whole_lines));
     if (!status) return status;
     buffer.erase(0, whole_lines);
   }
@@ -137,7 +137,7 @@ Status read_text_blocks(std::string_view text, const BlockReader& read,
                         const TextOptions& options) {
   BlockSender sender(read);
   while (!text.empty()) {
-    const Status status = sender.send(take_block(text, options.block_bytes));
+    Status status = sender.send(take_block(text, options.block_bytes));
     if (!status) return status;
   }
   return success();
