@@ -53,6 +53,7 @@ TEST(Text, NumbersAreReadWholeOrNotAtAll) {
   EXPECT_EQ(parse_double("1e-3"), 1e-3);
   EXPECT_EQ(parse_double("+2.5"), 2.5);
   EXPECT_FALSE(parse_double("1.5x"));
+  EXPECT_FALSE(parse_double("+-1"));
   EXPECT_FALSE(parse_double(""));
   EXPECT_FALSE(parse_integer("1.5"));
   EXPECT_EQ(parse_integer("-12"), -12);

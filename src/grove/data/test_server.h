@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -46,8 +47,11 @@ class TestServer {
   }
 
   const std::string& url() const { return url_; }
-  /// The requests so far, headers and all. To be read when no download is under way.
-  const std::vector<std::string>& requests() const { return requests_; }
+  /// The requests so far, headers and all.
+  std::vector<std::string> requests() const {
+    const std::lock_guard lock(mutex_);
+    return requests_;
+  }
 
  private:
   void serve() {
@@ -61,7 +65,10 @@ class TestServer {
         if (got <= 0) break;
         request.append(buffer, static_cast<std::size_t>(got));
       }
-      requests_.push_back(request);
+      {
+        const std::lock_guard lock(mutex_);
+        requests_.push_back(request);
+      }
       send_all(connection, answer(request));
       ::close(connection);
     }
@@ -103,6 +110,7 @@ class TestServer {
   int listener_ = -1;
   std::string url_;
   std::atomic<bool> stopping_ = false;
+  mutable std::mutex mutex_;  // guards requests_
   std::vector<std::string> requests_;
   std::thread thread_;
 };
