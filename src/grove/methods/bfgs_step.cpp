@@ -16,7 +16,7 @@ void BfgsStepSolver::solve(const LocalModel& model, const SolverTurn&, Workspace
   model.objective.evaluate(workspace.point, Batch::all(), &workspace.gradient, nullptr,
                            workspace.objective);
   cost.gradient_samples += model.objective.samples();
-  learn(workspace.point, workspace.gradient);
+  learn(workspace.point, workspace.gradient, workspace.trial);
   model.add_coupling(workspace.point, workspace.gradient);
   workspace.hessian = curvature_;
   solve_shifted(workspace.hessian, model.stiffness, workspace.gradient);
@@ -26,16 +26,19 @@ void BfgsStepSolver::solve(const LocalModel& model, const SolverTurn&, Workspace
 
 /// J += w w'/(w's) - J s s'J/(s'J s). An agent's x moves only when it works, so the gradient of
 /// this activation is the one at the end of the last: one gradient per activation is enough.
-void BfgsStepSolver::learn(const Vector& x, const Vector& gradient) {
+void BfgsStepSolver::learn(const Vector& x, const Vector& gradient, Vector& predicted) {
   if (has_last_) {
-    const Vector moved = x - last_x_;
-    const Vector change = gradient - last_gradient_;
+    Vector& moved = last_x_;
+    Vector& change = last_gradient_;
+    moved = x - last_x_;
+    change = gradient - last_gradient_;
     const double agreement = change.dot(moved);
     // Below rounding of the gradients the pair is noise, and J must stay positive definite.
     if (agreement > 1e-12 * moved.norm() * gradient.norm() && moved.norm() > 0) {
-      const Vector predicted = curvature_ * moved;
-      curvature_ += change * change.transpose() / agreement -
-                    predicted * predicted.transpose() / predicted.dot(moved);
+      predicted.noalias() = curvature_ * moved;
+      const double expected = predicted.dot(moved);
+      curvature_.noalias() += change * (change.transpose() / agreement);
+      curvature_.noalias() -= predicted * (predicted.transpose() / expected);
     }
   }
   last_x_ = x;

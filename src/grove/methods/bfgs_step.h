@@ -13,7 +13,7 @@ class BfgsStepSolver final : public LocalSolver {
   void load(ByteReader& reader) override;
 
  private:
-  void learn(const Vector& x, const Vector& gradient);
+  void learn(const Vector& x, const Vector& gradient, Vector& predicted);
 
   Matrix curvature_;  ///< J, the running approximation of the Hessian of f
   Vector last_x_;     ///< where the previous gradient was taken

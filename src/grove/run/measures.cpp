@@ -3,6 +3,17 @@
 #include <cmath>
 
 namespace grove {
+namespace {
+
+/// The mean of points in a box lies in the box, but for rounding, which would cost an infinity.
+Vector within_bounds(const Vector& mean, Regularizer bounds) {
+  Vector result;
+  bounds.l1 = 0;
+  bounds.prox(1, mean, result);
+  return result;
+}
+
+}  // namespace
 
 Measurer::Measurer(const Instance& instance, const ReferenceSolution* reference)
     : instance_(instance), reference_(reference), smoothness_(instance.mean->smoothness()) {}
@@ -27,11 +38,11 @@ Measures Measurer::measure(std::span<const std::unique_ptr<Agent>> agents) {
   const double value_at_mean =
       instance_.mean->evaluate(mean_, Batch::all(), &gradient_, nullptr, scratch_);
   result.stationarity = stationarity(mean_, gradient_, instance_.regularizer, smoothness_);
-  result.solution = theta ? *theta : mean_;
+  result.solution = theta ? *theta : within_bounds(mean_, instance_.regularizer);
   result.objective =
-      theta ? instance_.mean->evaluate(*theta, Batch::all(), nullptr, nullptr, scratch_) +
-                  instance_.regularizer.value(*theta)
-            : value_at_mean + instance_.regularizer.value(mean_);
+      instance_.regularizer.value(result.solution) +
+      (theta ? instance_.mean->evaluate(*theta, Batch::all(), nullptr, nullptr, scratch_)
+             : value_at_mean);
   result.finite =
       std::isfinite(spread) && std::isfinite(result.stationarity) && result.solution.allFinite();
   return result;

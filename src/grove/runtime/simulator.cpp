@@ -3,19 +3,26 @@
 #include <algorithm>
 
 #include <oneapi/tbb/enumerable_thread_specific.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
 namespace grove {
 
 struct Simulator::Workers {
-  explicit Workers(int threads) : arena(threads > 0 ? threads : tbb::task_arena::automatic) {}
+  explicit Workers(int threads) : arena(threads > 0 ? threads : tbb::task_arena::automatic) {
+    if (threads > tbb::info::default_concurrency())
+      limit.emplace(tbb::global_control::max_allowed_parallelism,
+                    static_cast<std::size_t>(threads));
+  }
 
   template <class Body>
   void for_each(std::size_t count, const Body& body) {
     arena.execute([&] { tbb::parallel_for(std::size_t{0}, count, body); });
   }
 
+  std::optional<tbb::global_control> limit;  // more threads than cores only by explicit leave
   tbb::task_arena arena;
   tbb::enumerable_thread_specific<Workspace> workspaces;
 };
