@@ -11,14 +11,18 @@
 namespace grove {
 namespace {
 
-Vector vector_of(double first, double second) { return (Vector(2) << first, second).finished(); }
+Vector vector_of(double first, double second) {
+  Vector result(2);
+  result << first, second;
+  return result;
+}
 
 /// Rows (1, 0) and (1, 1) with targets 2 and 4 under the squared loss:
 ///   grad f(v) = H v - (3, 2),  H = [1 0.5; 0.5 0.5].
 std::unique_ptr<const Objective> quadratic() {
   DenseRows rows(2, 2);
   rows << 1, 0, 1, 1;
-  return make_shard_objective({rows, vector_of(2, 4)}, {.loss = SquaredLoss{}});
+  return make_shard_objective({std::move(rows), vector_of(2, 4)}, {.loss = SquaredLoss{}});
 }
 
 /// Thirty rows on a spiral with alternating classes.
@@ -69,6 +73,12 @@ Vector solve(const LocalSolverOptions& options, const Objective& objective, cons
   return solve(*make_local_solver(options, objective), objective, step);
 }
 
+Matrix matrix_of(double a, double b, double c, double d) {
+  Matrix result(2, 2);
+  result << a, b, c, d;
+  return result;
+}
+
 void expect_near(const Vector& found, const Vector& expected, double tolerance = 1e-14) {
   EXPECT_LT((found - expected).norm(), tolerance)
       << found.transpose() << " instead of " << expected.transpose();
@@ -107,7 +117,7 @@ TEST(GradientStep, IsScaledByTheStiffnessAlone) {
 // the BFGS update of J, worked out here by its textbook formula with w = H s.
 TEST(BfgsStep, FollowsTheTextbookUpdate) {
   const auto f = quadratic();
-  const Matrix hessian = (Matrix(2, 2) << 1, 0.5, 0.5, 0.5).finished();
+  const Matrix hessian = matrix_of(1, 0.5, 0.5, 0.5);
   const Matrix eye = Matrix::Identity(2, 2);
   const auto solver = make_local_solver(BfgsStep{}, *f);
   Matrix approximation = (1.5 + std::sqrt(1.25)) / 2 * eye;
@@ -217,12 +227,12 @@ TEST(MiniBatches, AreDrawnAnewInEveryStepAndRound) {
 
 // [2 1; 1 2] + I = [3 1; 1 3], and [3 1; 1 3] (1, 2) = (5, 7).
 TEST(SolveShifted, SolvesTheShiftedSystemAndRefusesIndefiniteOnes) {
-  Matrix matrix = (Matrix(2, 2) << 2, 1, 1, 2).finished();
+  Matrix matrix = matrix_of(2, 1, 1, 2);
   Vector solution = vector_of(5, 7);
   EXPECT_TRUE(solve_shifted(matrix, 1, solution));
   expect_near(solution, vector_of(1, 2));
 
-  Matrix indefinite = (Matrix(2, 2) << 1, 2, 2, 1).finished();
+  Matrix indefinite = matrix_of(1, 2, 2, 1);
   EXPECT_FALSE(solve_shifted(indefinite, 0.5, solution));
   Matrix broken = Matrix::Constant(2, 2, std::nan(""));
   EXPECT_FALSE(solve_shifted(broken, 1, solution));

@@ -5,7 +5,11 @@
 namespace grove {
 namespace {
 
-Vector vector_of(double first, double second) { return (Vector(2) << first, second).finished(); }
+Vector vector_of(double first, double second) {
+  Vector result(2);
+  result << first, second;
+  return result;
+}
 
 void expect_near(const Vector& found, const Vector& expected) {
   EXPECT_LT((found - expected).norm(), 1e-15)
