@@ -1,10 +1,9 @@
-# `cmake --install`: the program, the libraries with their headers, and what find_package(Grove) needs.
+# `cmake --install`: the libraries with their headers, and what find_package(Grove) needs.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Grove)
 
 get_property(libraries GLOBAL PROPERTY GROVE_LIBRARIES)
-install(TARGETS grove)
 install(TARGETS ${libraries} EXPORT GroveTargets)
 install(EXPORT GroveTargets NAMESPACE Grove:: DESTINATION ${package_folder})
 install(DIRECTORY src/grove ${CMAKE_BINARY_DIR}/generated/grove
