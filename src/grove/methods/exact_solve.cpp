@@ -8,17 +8,6 @@ namespace {
 constexpr int max_newton_steps = 100;  // damped Newton on a strongly convex model needs far fewer
 constexpr int max_halvings = 40;
 
-/// The coupling's part of the model's value at v.
-double coupling_value(const LocalModel& model, const Vector& v) {
-  double linear = 0, squared = 0;
-  for (Index k = 0; k < v.size(); ++k) {
-    const double moved = v[k] - model.anchor[k];
-    linear += model.pull[k] * moved;
-    squared += moved * moved;
-  }
-  return linear + 0.5 * model.tether * squared;
-}
-
 }  // namespace
 
 /// Newton with backtracking. At least one step is taken, so that a fixed tolerance limits the
@@ -29,7 +18,7 @@ void ExactSolver::solve(const LocalModel& model, const SolverTurn&, Workspace& w
   for (int step = 0; step < max_newton_steps; ++step) {
     const double value = model.objective.evaluate(v, Batch::all(), &workspace.gradient,
                                                   &workspace.hessian, workspace.objective) +
-                         coupling_value(model, v);
+                         model.coupling_value(v);
     cost.gradient_samples += model.objective.samples();
     cost.hessian_samples += model.objective.samples();
     model.add_coupling(v, workspace.gradient);
@@ -47,7 +36,7 @@ void ExactSolver::solve(const LocalModel& model, const SolverTurn&, Workspace& w
       if (at_rounding) break;
       const double tried = model.objective.evaluate(workspace.trial, Batch::all(), nullptr, nullptr,
                                                     workspace.objective) +
-                           coupling_value(model, workspace.trial);
+                           model.coupling_value(workspace.trial);
       if (tried <= value - 1e-4 * length * slope) break;
     }
     v = workspace.trial;

@@ -25,6 +25,17 @@ struct LocalModel {
   void add_coupling(const Vector& v, Vector& gradient) const {
     gradient += pull + tether * (v - anchor);
   }
+
+  /// What the coupling adds to the value of f at v: its gradient is what add_coupling adds.
+  double coupling_value(const Vector& v) const {
+    double linear = 0, squared = 0;
+    for (Index k = 0; k < v.size(); ++k) {
+      const double moved = v[k] - anchor[k];
+      linear += pull[k] * moved;
+      squared += moved * moved;
+    }
+    return linear + 0.5 * tether * squared;
+  }
 };
 
 }  // namespace grove

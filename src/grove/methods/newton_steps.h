@@ -11,6 +11,10 @@ class NewtonStepsSolver final : public LocalSolver {
              Cost& cost) override;
 
  private:
+  void solve_on_batches(const MiniBatches& sizes, const LocalModel& model, const SolverTurn& turn,
+                        Workspace& workspace, Cost& cost) const;
+  void solve_on_all(const LocalModel& model, int steps, Workspace& workspace, Cost& cost) const;
+
   Sampling sampling_;
 };
 
