@@ -4,6 +4,7 @@
 #include <set>
 
 #include "grove/run/config_file.h"
+#include "processes.h"
 
 namespace grove::app {
 namespace {
@@ -26,12 +27,12 @@ Status apply(const Command& command, const std::map<std::string, std::string>& g
 }  // namespace
 
 int fail(const Error& error) {
-  fmt::print(stderr, "grove: {}\n", error.text());
+  if (speaks()) fmt::print(stderr, "grove: {}\n", error.text());
   return bad_input;
 }
 
 int execute(const Command& command, const std::map<std::string, std::string>& given) {
-  if (const Status status = apply(command, given); !status) return fail(status.error());
+  if (const Status status = together(apply(command, given)); !status) return fail(status.error());
   return command.run();
 }
 

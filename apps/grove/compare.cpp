@@ -7,6 +7,7 @@
 #include "grove/report/summary.h"
 #include "grove/run/run.h"
 #include "outputs.h"
+#include "processes.h"
 #include "terminal.h"
 
 namespace grove::app {
@@ -49,20 +50,20 @@ void choose_fitting_methods(CompareSettings& settings) {
   }
 }
 
-Result<NamedRuns> run_all(const CompareSettings& settings) {
+Result<NamedRuns> run_all(const CompareSettings& settings, Cluster* cluster) {
   Config config = settings.config;
   for (const auto& [name, method] : settings.methods) {
     config.method = method;
     if (const Status status = check(config); !status) return status.error();
   }
-  const auto problem = prepare(config);
+  const auto problem = prepare(config, cluster);
   if (!problem) return problem.error();
   NamedRuns runs;
   for (const auto& [name, method] : settings.methods) {
-    if (interrupted()) break;
+    if (cluster ? cluster->largest(interrupted()) > 0 : interrupted()) break;
     config.method = method;
-    ProgressLine line(config, name, settings.outputs.quiet);
-    auto record = run_prepared(config, *problem, terminal_hooks(line));
+    ProgressLine line(config, name, settings.outputs.quiet || !speaks());
+    auto record = run_prepared(config, *problem, terminal_hooks(line), cluster);
     if (!record) return record.error();
     runs.emplace_back(name, std::move(*record));
   }
@@ -76,28 +77,35 @@ nlohmann::json runs_json(const NamedRuns& runs) {
   return result;
 }
 
-int compare(CompareSettings& settings) {
-  if (const Status status = check_outputs(settings.outputs); !status) return fail(status.error());
-  if (settings.methods.empty()) choose_fitting_methods(settings);
-  watch_for_interrupts();
-  const auto runs = run_all(settings);
-  if (!runs) return fail(runs.error());
+int report(const CompareSettings& settings, const NamedRuns& runs) {
   if (settings.outputs.json)
-    fmt::print("{}\n", runs_json(*runs).dump(1));
+    fmt::print("{}\n", runs_json(runs).dump(1));
   else if (!settings.outputs.quiet)
-    fmt::print("{}", comparison_table(*runs));
-  for (const auto& [name, record] : *runs)
+    fmt::print("{}", comparison_table(runs));
+  for (const auto& [name, record] : runs)
     for (const std::string& note : record.notes)
       if (!settings.outputs.quiet) fmt::print(stderr, "note: {}: {}\n", name, note);
   if (!settings.outputs.record.empty())
     if (const Status status =
-            write_file_atomically(settings.outputs.record, runs_json(*runs).dump(1) + "\n");
+            write_file_atomically(settings.outputs.record, runs_json(runs).dump(1) + "\n");
         !status)
       return fail(status.error());
-  if (!settings.outputs.plot.empty() && !runs->empty())
-    if (const Status status = write_plot(settings.outputs.plot, *runs); !status)
+  if (!settings.outputs.plot.empty() && !runs.empty())
+    if (const Status status = write_plot(settings.outputs.plot, runs); !status)
       return fail(status.error());
   return ok;
+}
+
+int compare(CompareSettings& settings) {
+  const Status outputs = together(speaks() ? check_outputs(settings.outputs) : success());
+  if (!outputs) return fail(outputs.error());
+  const auto cluster = place_run(settings.config);
+  if (!cluster) return fail(cluster.error());
+  if (settings.methods.empty()) choose_fitting_methods(settings);
+  watch_for_interrupts();
+  const auto runs = run_all(settings, *cluster);
+  if (!runs) return fail(runs.error());
+  return speaks() ? report(settings, *runs) : ok;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "command.h"
 #include "grove/base/text.h"
 #include "grove/run/version.h"
+#include "processes.h"
 
 namespace {
 
@@ -109,9 +110,11 @@ int run_program(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const grove::app::Processes processes;
   try {
     return run_program(argc, argv);
   } catch (const std::exception& error) {  // out of memory and the like: no stack traces
-    return grove::app::fail({"", error.what()});
+    fmt::print(stderr, "grove: {}\n", error.what());
+    return grove::app::leave(grove::app::bad_input);
   }
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <thread>
 
 #include <unistd.h>
 
@@ -78,6 +79,10 @@ void ProgressLine::show(const TracePoint& point) {
 RunHooks terminal_hooks(ProgressLine& line) {
   return {.seconds = monotonic_seconds,
           .measured = [&line](const TracePoint& point) { line.show(point); },
+          .pause =
+              [](double seconds) {
+                std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+              },
           .interrupted = interrupted};
 }
 

@@ -5,6 +5,7 @@
 #include "grove/report/summary.h"
 #include "grove/run/run.h"
 #include "outputs.h"
+#include "processes.h"
 #include "terminal.h"
 
 namespace grove::app {
@@ -40,22 +41,29 @@ Status write_outputs(const TrainSettings& settings, const RunRecord& record) {
   return success();
 }
 
-int train(const TrainSettings& settings) {
-  if (const Status status = check_outputs(settings.outputs); !status) return fail(status.error());
+int report(const TrainSettings& settings, const RunRecord& record) {
+  if (settings.outputs.json)
+    fmt::print("{}\n", to_json(record).dump(1));
+  else if (!settings.outputs.quiet)
+    fmt::print("{}", summary_text(record));
+  if (const Status status = write_outputs(settings, record); !status) return fail(status.error());
+  if (record.outcome.status != RunStatus::diverged) return ok;
+  fmt::print(stderr, "grove: {}\n", record.outcome.detail);
+  return diverged;
+}
+
+int train(TrainSettings& settings) {
+  const Status outputs = together(speaks() ? check_outputs(settings.outputs) : success());
+  if (!outputs) return fail(outputs.error());
+  const auto cluster = place_run(settings.config);
+  if (!cluster) return fail(cluster.error());
   watch_for_interrupts();
   const auto record = [&] {
-    ProgressLine line(settings.config, "train", settings.outputs.quiet);
-    return run(settings.config, terminal_hooks(line));
+    ProgressLine line(settings.config, "train", settings.outputs.quiet || !speaks());
+    return run(settings.config, terminal_hooks(line), *cluster);
   }();
   if (!record) return fail(record.error());
-  if (settings.outputs.json)
-    fmt::print("{}\n", to_json(*record).dump(1));
-  else if (!settings.outputs.quiet)
-    fmt::print("{}", summary_text(*record));
-  if (const Status status = write_outputs(settings, *record); !status) return fail(status.error());
-  if (record->outcome.status != RunStatus::diverged) return ok;
-  fmt::print(stderr, "grove: {}\n", record->outcome.detail);
-  return diverged;
+  return speaks() ? report(settings, *record) : ok;
 }
 
 }  // namespace

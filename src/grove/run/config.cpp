@@ -57,6 +57,39 @@ Option constraint_option(Constraint& target) {
           }};
 }
 
+Option slow_rank_option(std::optional<SlowRank>& target) {
+  return {"slow-rank",
+          "R:FACTOR",
+          "with mpi: process R takes FACTOR times as long, to see what slow ones cost",
+          "Where agents run",
+          [&target](std::string_view given) -> Status {
+            const auto parts = split(given, ':');
+            const auto rank = parse_integer(parts[0]);
+            const auto factor = parts.size() == 2 ? parse_double(parts[1]) : std::nullopt;
+            if (!rank || *rank < 0 || *rank > 1'000'000 || !factor || !(*factor >= 1))
+              return Error{"", fmt::format("'{}': expected R:FACTOR with a process number and a "
+                                           "factor of 1 or more",
+                                           given)};
+            target = SlowRank{static_cast<int>(*rank), *factor};
+            return success();
+          },
+          [&target]() -> nlohmann::json {
+            if (!target) return nullptr;
+            return fmt::format("{}:{}", target->rank, exact(target->factor));
+          }};
+}
+
+Option agents_option(Config& config) {
+  Option option = count_option(
+      {"agents", "N", "agents in the network (10; with mpi one per process)", "Data and network"},
+      config.agents, 1, 1'000'000);
+  option.set = [set = option.set, &config](std::string_view given) {
+    config.agents_given = true;
+    return set(given);
+  };
+  return option;
+}
+
 void add_problem_options(Config& config, std::vector<Option>& options) {
   const std::string data = "Data and network", problem = "Problem";
   options.push_back(text_option({"data", "DATA",
@@ -64,11 +97,15 @@ void add_problem_options(Config& config, std::vector<Option>& options) {
                                  "synthetic:NAME[,key=value...]",
                                  data},
                                 config.data));
+  options.push_back(text_option({"shards", "PATTERN",
+                                 "with mpi: each process reads a file of its own instead, {rank} "
+                                 "standing for its number",
+                                 data},
+                                config.shards));
   options.push_back(text_option(
       {"label-column", "NAME", "label column of a CSV file (label, target, y or the last)", data},
       config.label_column));
-  options.push_back(count_option({"agents", "N", "agents in the network (10)", data}, config.agents,
-                                 1, 1'000'000));
+  options.push_back(agents_option(config));
   options.push_back(count_option({"samples", "M", "train on a random sub-sample of M (all)", data},
                                  config.samples, 0));
   options.push_back(count_option(
@@ -162,13 +199,25 @@ void add_run_options(Config& config, std::vector<Option>& options) {
   options.push_back(
       switch_option({"keep-estimates", "", "put every agent's model into the run record", run},
                     config.keep_estimates));
-  options.push_back(count_option({"measure-every", "K", "measure every K rounds (1)", run},
-                                 config.measure_every, 1));
-  options.push_back(choice_option<RuntimeKind>({"runtime", "", "(simulator)", where},
-                                               config.runtime,
-                                               {{"simulator", RuntimeKind::simulator}}));
-  options.push_back(count_option({"threads", "N", "worker threads (0: all cores)", where},
-                                 config.threads, 0, 4096));
+  options.push_back(count_option(
+      {"measure-every", "K", "measure every K rounds (1; 0: only at start and end)", run},
+      config.measure_every, 0));
+  options.push_back(choice_option<RuntimeKind>(
+      {"runtime", "", "(simulator)", where}, config.runtime,
+      {{"simulator", RuntimeKind::simulator}, {"mpi", RuntimeKind::mpi}}));
+  options.push_back(count_option(
+      {"threads", "N", "worker threads of each process (0: its share of the cores)", where},
+      config.threads, 0, 4096));
+  options.push_back(
+      switch_option({"free-running", "",
+                     "with mpi and edge links: no rounds, every process at its own pace", where},
+                    config.free_running));
+  options.push_back(slow_rank_option(config.slow_rank));
+  options.push_back(text_option(
+      {"checkpoint", "DIR", "keep checkpoints there, and go on from the one that is there", run},
+      config.checkpoint));
+  options.push_back(count_option({"checkpoint-every", "K", "rounds between checkpoints (100)", run},
+                                 config.checkpoint_every, 1));
 }
 
 }  // namespace

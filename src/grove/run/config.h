@@ -26,7 +26,7 @@ enum class Method {
 };
 enum class Weighting { agent, sample };
 enum class SamplingKind { full, minibatch };
-enum class RuntimeKind { simulator };
+enum class RuntimeKind { simulator, mpi };
 
 /// Bounds on every regularized coefficient: an indicator in r.
 struct Constraint {
@@ -34,12 +34,20 @@ struct Constraint {
   double high = std::numeric_limits<double>::infinity();
 };
 
+/// One process of a cluster that takes `factor` times as long: to see what slow ones cost.
+struct SlowRank {
+  int rank = 0;
+  double factor = 1;
+};
+
 /// A training run, complete: the same Config gives the same iterates everywhere. Meanings and
 /// ranges of the fields stand in options_of().
 struct Config {
   std::string data = "synthetic:ijcnn-like";
+  std::string shards;
   std::string label_column;
   std::uint64_t agents = 10;
+  bool agents_given = false;  ///< if not, a cluster runs one agent per process
   std::uint64_t samples = 0;
   std::uint64_t seed = 1;
   std::string partition = "even";
@@ -75,6 +83,10 @@ struct Config {
   std::uint64_t measure_every = 1;
   RuntimeKind runtime = RuntimeKind::simulator;
   std::uint64_t threads = 0;
+  std::string checkpoint;
+  std::uint64_t checkpoint_every = 100;
+  bool free_running = false;
+  std::optional<SlowRank> slow_rank;
 };
 
 /// The options of a run, bound to `config`, which must outlive them.

@@ -4,6 +4,25 @@
 
 namespace grove {
 
+namespace {
+
+/// What agents that run free of each other cannot have.
+Status check_free_running(const Config& config, const std::vector<double>& participation) {
+  const auto refuse = [](std::string what) { return Error{"--free-running", std::move(what)}; };
+  if (config.runtime != RuntimeKind::mpi)
+    return refuse("needs processes that run at their own pace; use --runtime mpi");
+  if (config.link != LinkKind::edge) return refuse("broadcast links need rounds; use --link edge");
+  if (config.loss_rate > 0 || config.delay > 0)
+    return refuse("messages take the time they take; leave --loss-rate and --delay at 0");
+  if (!config.checkpoint.empty()) return refuse("has no rounds to keep a --checkpoint of");
+  for (const double probability : participation)
+    if (probability < 1)
+      return refuse("every agent works whenever it can; leave --participation at 1");
+  return success();
+}
+
+}  // namespace
+
 Status check(const Config& config) {
   const auto participation = make_participation(config.participation, config.agents);
   if (!participation) return participation.error();
@@ -20,6 +39,20 @@ Status check(const Config& config) {
     if (config.link == LinkKind::edge)
       return Error{"--link", fmt::format("edge links belong to the DRUID family; {} has none",
                                          name_of(config.method))};
+  }
+  if (config.free_running)
+    if (Status status = check_free_running(config, *participation); !status) return status;
+  if (config.slow_rank && config.runtime != RuntimeKind::mpi)
+    return Error{"--slow-rank", "the simulator has no processes; use --runtime mpi"};
+  if (!config.shards.empty()) {
+    if (config.runtime != RuntimeKind::mpi)
+      return Error{"--shards", "only the processes of --runtime mpi read shards of their own"};
+    if (config.shards.find("{rank}") == std::string::npos)
+      return Error{"--shards", fmt::format("expected {{rank}} somewhere in '{}', where the number "
+                                           "of the process goes",
+                                           config.shards)};
+    if (config.samples > 0)
+      return Error{"--samples", "sub-samples one file, but --shards gives every process its own"};
   }
   if (config.link == LinkKind::broadcast && config.loss_rate > 0)
     return Error{"--loss-rate", "broadcast links cannot bear lost messages; use --link edge, or 0"};

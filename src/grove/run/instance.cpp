@@ -1,15 +1,55 @@
 #include "grove/run/instance.h"
 
-#include "grove/data/dataset.h"
 #include "grove/network/topology.h"
+#include "grove/run/dealing.h"
+#include "grove/run/shared_instance.h"
 
 namespace grove {
 namespace {
 
 /// What multiplies f_i so that (1/n) sum f_i weighs agents, or samples, equally.
-double scale_of(Weighting weighting, std::size_t agents, std::size_t shard, Index total) {
+double scale_of(Weighting weighting, std::size_t agents, Index shard, Index total) {
   if (weighting == Weighting::agent) return 1;
   return static_cast<double>(agents) * static_cast<double>(shard) / static_cast<double>(total);
+}
+
+/// The instance without its mean, and with objectives at its own agents only.
+Instance lay_out(const Config& config, Graph graph, std::optional<AgentRange> own, Dealt dealt) {
+  Instance instance{.graph = std::move(graph), .own = own};
+  instance.labels = dealt.labels;
+  instance.samples = dealt.samples;
+  instance.features = dealt.features;
+  instance.regularizer = {.l1 = config.l1,
+                          .low = config.constraint.low,
+                          .high = config.constraint.high,
+                          .regularized = instance.features};
+  instance.objectives.resize(config.agents);
+  const std::uint32_t first = instance.own_agents().first;
+  for (std::size_t k = 0; k < dealt.shards.size(); ++k) {
+    Samples& shard = dealt.shards[k];
+    const ShardTerms terms{
+        .loss = config.loss,
+        .l2 = config.l2,
+        .intercept = config.intercept,
+        .scale = scale_of(config.weighting, config.agents, shard.count(), instance.samples)};
+    instance.objectives[first + k] = make_shard_objective(std::move(shard), terms);
+  }
+  return instance;
+}
+
+Result<Instance> make_shared_instance(const Config& config, Cluster& cluster) {
+  const AgentRange own = agents_of(config.agents, cluster.rank(), cluster.size());
+  auto graph = make_graph(config.graph, config.agents, config.seed);
+  auto dealt = config.shards.empty() ? deal_data(config, own) : deal_shards(config, own, cluster);
+  Status status = success();
+  if (!graph)
+    status = graph.error();
+  else if (!dealt)
+    status = dealt.error();
+  if (const Status all = agree(cluster, status); !all) return all.error();
+  Instance instance = lay_out(config, std::move(*graph), own, std::move(*dealt));
+  share(instance, cluster);
+  return instance;
 }
 
 }  // namespace
@@ -25,35 +65,15 @@ double Instance::objective_at(const Vector& x) const {
   return mean->evaluate(x, Batch::all(), nullptr, nullptr, scratch) + regularizer.value(x);
 }
 
-Result<Instance> make_instance(const Config& config) {
+Result<Instance> make_instance(const Config& config, Cluster* cluster) {
+  if (cluster != nullptr) return make_shared_instance(config, *cluster);
   auto graph = make_graph(config.graph, config.agents, config.seed);
   if (!graph) return graph.error();
-  const auto kind = is_classification(config.loss) ? TargetKind::two_classes : TargetKind::number;
-  auto loaded = load_dataset(config.data, kind, config.seed, config.label_column);
-  if (!loaded) return loaded.error();
-  auto dataset = subsample(std::move(*loaded), config.samples, config.seed);
-  if (!dataset) return dataset.error();
-  const auto shards = partition(dataset->samples, config.partition, config.agents, config.seed);
-  if (!shards) return shards.error();
-
-  Instance instance{.graph = std::move(*graph)};
-  instance.labels = dataset->labels;
-  instance.samples = dataset->samples.count();
-  instance.features = dataset->samples.dimension();
-  instance.regularizer = {.l1 = config.l1,
-                          .low = config.constraint.low,
-                          .high = config.constraint.high,
-                          .regularized = instance.features};
+  auto dealt = deal_data(config, {0, static_cast<std::uint32_t>(config.agents)});
+  if (!dealt) return dealt.error();
+  Instance instance = lay_out(config, std::move(*graph), std::nullopt, std::move(*dealt));
   std::vector<const Objective*> parts;
-  for (const auto& rows : *shards) {
-    const ShardTerms terms{
-        .loss = config.loss,
-        .l2 = config.l2,
-        .intercept = config.intercept,
-        .scale = scale_of(config.weighting, config.agents, rows.size(), instance.samples)};
-    instance.objectives.push_back(make_shard_objective(take_rows(dataset->samples, rows), terms));
-    parts.push_back(instance.objectives.back().get());
-  }
+  for (const auto& objective : instance.objectives) parts.push_back(objective.get());
   instance.mean = make_mean_objective(std::move(parts));
   return instance;
 }

@@ -10,12 +10,14 @@
 #include "grove/problem/objective.h"
 #include "grove/problem/regularizer.h"
 #include "grove/run/config.h"
+#include "grove/runtime/cluster.h"
 
 namespace grove {
 
 /// A problem laid out on a network: what the agents of any method are made from.
 struct Instance {
   Graph graph;
+  std::optional<AgentRange> own;  ///< the agents of this process, in a cluster; otherwise all
   std::vector<std::shared_ptr<const Objective>> objectives;  ///< f_i
   std::unique_ptr<const Objective> mean;                     ///< (1/n) sum f_i
   Regularizer regularizer;                                   ///< r
@@ -25,11 +27,15 @@ struct Instance {
 
   Index dimension() const { return mean->dimension(); }
   std::size_t agents() const { return objectives.size(); }
+  AgentRange own_agents() const {
+    return own.value_or(AgentRange{0, static_cast<std::uint32_t>(agents())});
+  }
   Vector start() const;                        ///< x^0: zero, or the point of the box nearest to it
   double objective_at(const Vector& x) const;  ///< (1/n) sum f_i(x) + r(x)
 };
 
-/// Reads the data, draws the graph and deals the samples out.
-Result<Instance> make_instance(const Config& config);
+/// Reads the data, draws the graph and deals the samples out. With a cluster it is collective, and
+/// this process keeps the samples of its own agents only.
+Result<Instance> make_instance(const Config& config, Cluster* cluster = nullptr);
 
 }  // namespace grove

@@ -18,22 +18,20 @@ Vector within_bounds(const Vector& mean, Regularizer bounds) {
 Measurer::Measurer(const Instance& instance, const ReferenceSolution* reference)
     : instance_(instance), reference_(reference), smoothness_(instance.mean->smoothness()) {}
 
-Measures Measurer::measure(std::span<const std::unique_ptr<Agent>> agents) {
+Measures Measurer::measure(const Estimates& estimates) {
   Measures result;
-  const Vector* theta = nullptr;
+  const auto agents = static_cast<double>(estimates.x.size());
+  const Vector* theta = estimates.theta ? &*estimates.theta : nullptr;
   mean_ = Vector::Zero(instance_.dimension());
-  for (const auto& agent : agents) {
-    mean_ += agent->estimate();
-    if (theta == nullptr) theta = agent->regularized_estimate();
-  }
-  mean_ /= static_cast<double>(agents.size());
+  for (const Vector& x : estimates.x) mean_ += x;
+  mean_ /= agents;
 
   double spread = 0;
-  for (const auto& agent : agents) {
-    spread += (agent->estimate() - mean_).squaredNorm();
-    if (reference_) result.squared_error += (agent->estimate() - reference_->x).squaredNorm();
+  for (const Vector& x : estimates.x) {
+    spread += (x - mean_).squaredNorm();
+    if (reference_) result.squared_error += (x - reference_->x).squaredNorm();
   }
-  result.consensus_error = std::sqrt(spread / static_cast<double>(agents.size()));
+  result.consensus_error = std::sqrt(spread / agents);
   result.mean_norm = mean_.norm();
   const double value_at_mean =
       instance_.mean->evaluate(mean_, Batch::all(), &gradient_, nullptr, scratch_);

@@ -4,10 +4,10 @@
 #include <optional>
 #include <span>
 
-#include "grove/agent/agent.h"
 #include "grove/problem/reference.h"
 #include "grove/run/instance.h"
 #include "grove/run/record.h"
+#include "grove/runtime/runtime.h"
 
 namespace grove {
 
@@ -27,7 +27,10 @@ class Measurer {
   /// Borrows both; `reference` may be null.
   Measurer(const Instance& instance, const ReferenceSolution* reference);
 
-  Measures measure(std::span<const std::unique_ptr<Agent>> agents);
+  Measures measure(const Estimates& estimates);
+  Measures measure(std::span<const std::unique_ptr<Agent>> agents) {
+    return measure(estimates_of(agents));
+  }
 
  private:
   const Instance& instance_;

@@ -124,7 +124,8 @@ std::vector<std::unique_ptr<Agent>> make_agents(const Config& config, const Inst
                                                 const MethodSetup& setup) {
   const Regularizer none{.regularized = instance.features};
   std::vector<std::unique_ptr<Agent>> agents;
-  for (std::uint32_t i = 0; i < instance.agents(); ++i) {
+  const AgentRange own = instance.own_agents();
+  for (std::uint32_t i = own.first; i < own.last; ++i) {
     const bool applies_r = !is_druid(config.method) || AgentId{i} == regularizer_holder;
     AgentContext context{.id = AgentId{i},
                          .seed = config.seed,

@@ -22,7 +22,7 @@ struct MethodSetup {
 /// Derives the settings that were not given; `config` is updated to what is used.
 Result<MethodSetup> set_up_method(Config& config, const Instance& instance);
 
-/// The agents, ready for any runtime.
+/// The agents of this process (instance.own), ready for any runtime.
 std::vector<std::unique_ptr<Agent>> make_agents(const Config& config, const Instance& instance,
                                                 const MethodSetup& setup);
 

@@ -11,6 +11,7 @@
 #include "grove/base/result.h"
 #include "grove/base/types.h"
 #include "grove/data/samples.h"
+#include "grove/runtime/runtime.h"
 
 namespace grove {
 
@@ -74,6 +75,7 @@ struct RunRecord {
   std::uint64_t nonzeros = 0;
   std::vector<Vector> estimates;  ///< only when asked for
   std::vector<TracePoint> trace;
+  std::vector<ProcessReport> processes;  ///< by rank, of a run of several processes
 };
 
 /// Exact to read back: from_json(to_json(record)) equals the record, bit for bit.

@@ -112,6 +112,28 @@ AgentSummary agent_from(const json& row) {
   return agent;
 }
 
+json process_json(const ProcessReport& process) {
+  return {{"agents", process.agents},
+          {"threads", process.threads},
+          {"activations", process.activations},
+          {"compute_seconds", process.compute_seconds},
+          {"exchange_seconds", process.exchange_seconds},
+          {"wait_seconds", process.wait_seconds},
+          {"vectors_sent", process.vectors_sent},
+          {"bytes_sent", process.bytes_sent}};
+}
+
+ProcessReport process_from(const json& row) {
+  return {.agents = row.at("agents"),
+          .threads = row.at("threads"),
+          .activations = row.at("activations"),
+          .compute_seconds = row.at("compute_seconds"),
+          .exchange_seconds = row.at("exchange_seconds"),
+          .wait_seconds = row.at("wait_seconds"),
+          .vectors_sent = row.at("vectors_sent"),
+          .bytes_sent = row.at("bytes_sent")};
+}
+
 RunStatus status_from(const std::string& name) {
   for (RunStatus status : {RunStatus::converged, RunStatus::round_limit, RunStatus::diverged,
                            RunStatus::peer_lost, RunStatus::interrupted})
@@ -141,6 +163,8 @@ RunRecord read_record(const json& from) {
     for (const json& row : from.at("estimates")) record.estimates.push_back(vector_from(row));
   for (const json& row : from.at("trace"))
     record.trace.push_back(trace_from(row, record.reference.has_value()));
+  if (from.contains("ranks"))
+    for (const json& row : from.at("ranks")) record.processes.push_back(process_from(row));
   return record;
 }
 
@@ -170,6 +194,8 @@ json to_json(const RunRecord& record) {
   for (const Vector& estimate : record.estimates)
     result["estimates"].push_back(vector_json(estimate));
   for (const TracePoint& point : record.trace) result["trace"].push_back(trace_json(point));
+  for (const ProcessReport& process : record.processes)
+    result["ranks"].push_back(process_json(process));
   return result;
 }
 

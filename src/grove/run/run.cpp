@@ -2,85 +2,63 @@
 
 #include <fmt/format.h>
 
-#include "grove/network/spectrum.h"
+#include "grove/run/checkpoint.h"
+#include "grove/run/closing.h"
+#include "grove/run/free_training.h"
 #include "grove/run/measures.h"
 #include "grove/run/method_setup.h"
 #include "grove/run/stopping.h"
-#include "grove/run/version.h"
 #include "grove/runtime/simulator.h"
 
 namespace grove {
 namespace {
 
-ProblemSummary summarize(const Instance& instance) {
-  const Spectrum spectrum = laplacian_spectrum(instance.graph);
-  return {.samples = static_cast<std::uint64_t>(instance.samples),
-          .features = static_cast<std::uint64_t>(instance.features),
-          .agents = instance.agents(),
-          .edges = instance.graph.edges().size(),
-          .lambda_max = spectrum.lambda_max,
-          .lambda_2 = spectrum.lambda_2,
-          .labels = instance.labels};
-}
-
-std::vector<AgentSummary> summarize_agents(const Instance& instance, const MethodSetup& setup) {
-  std::vector<AgentSummary> agents;
-  for (std::uint32_t i = 0; i < instance.agents(); ++i) {
-    AgentSummary agent{.samples = static_cast<std::uint64_t>(instance.objectives[i]->samples()),
-                       .degree = instance.graph.degree(AgentId{i}),
-                       .work = setup.work_loads[i],
-                       .participation = setup.participation[i]};
-    if (const auto* druid = std::get_if<DruidOptions>(&setup.options[i])) agent.prox = druid->prox;
-    agents.push_back(agent);
-  }
-  return agents;
-}
-
-/// What most likely drove a run apart, and what to change.
-std::string diagnosis(const Config& config, const MethodSetup& setup, Round round) {
-  std::string reason;
-  if (!is_druid(config.method))
-    reason = fmt::format("the step {:.3g} is too long for this problem; try a smaller --step",
-                         *config.step);
-  else if (config.local_model == LocalModelKind::linearized && !setup.notes.empty())
-    reason =
-        "the linearized local model is beyond its stability bound (see the note above); use "
-        "--local-model augmented or a larger --prox";
-  else if (config.sampling == SamplingKind::minibatch && config.method == Method::druid_vl)
-    reason =
-        "sampling noise outweighs the damping; use larger --batch-gradient and "
-        "--batch-hessian, --sampling full, or a larger --penalty";
-  else if (config.method == Method::druid_gd)
-    reason = "the gradient step is too long; use a larger --prox";
-  else
-    reason = "the damping is too small; use a larger --prox or --penalty";
-  return fmt::format("diverged in round {}: {}", round, reason);
+std::unique_ptr<Runtime> make_runtime(const Config& config, const MethodSetup& setup,
+                                      const Scene& scene) {
+  const Instance& instance = scene.problem.instance;
+  auto agents = make_agents(config, instance, setup);
+  Schedule schedule(config.seed, setup.participation, setup.work_loads);
+  if (scene.cluster != nullptr)
+    return scene.cluster->start(std::move(agents), instance.graph, std::move(schedule),
+                                cluster_options(config, scene));
+  return std::make_unique<Simulator>(
+      std::move(agents), instance.graph, std::move(schedule),
+      SimulatorOptions{.seed = config.seed,
+                       .faults = {.loss_rate = config.loss_rate, .delay = config.delay},
+                       .threads = static_cast<int>(config.threads)});
 }
 
 /// One training run: plays rounds, measures them and writes the record.
 class Training {
  public:
-  Training(Config config, MethodSetup setup, const PreparedProblem& problem, const RunHooks& hooks)
+  Training(Config config, MethodSetup setup, const Scene& scene)
       : config_(std::move(config)),
         setup_(std::move(setup)),
-        problem_(problem),
-        hooks_(hooks),
-        simulator_(make_agents(config_, problem.instance, setup_), problem.instance.graph,
-                   Schedule(config_.seed, setup_.participation, setup_.work_loads),
-                   {.seed = config_.seed,
-                    .faults = {.loss_rate = config_.loss_rate, .delay = config_.delay},
-                    .threads = static_cast<int>(config_.threads)}),
-        measurer_(problem.instance, problem.reference ? &*problem.reference : nullptr) {}
+        problem_(scene.problem),
+        hooks_(scene.hooks),
+        cluster_(scene.cluster),
+        runtime_(make_runtime(config_, setup_, scene)),
+        measurer_(problem_.instance, problem_.reference ? &*problem_.reference : nullptr) {}
 
-  RunRecord train() {
+  Result<RunRecord> train() {
     const double began = hooks_.seconds();
-    measures_ = measurer_.measure(simulator_.agents());
+    measure();
     start_error_ = measures_.squared_error;  // what relative errors are relative to
     note_round();
     const Stopping stopping(config_.tolerance, measures_);
-    while (!over(stopping)) play_round();
-    if (record_.trace.back().round != simulator_.round()) measure_round();
-    record_.outcome.rounds = simulator_.round();
+    if (const Status status = resume(); !status) return status.error();
+    while (!over(stopping)) {
+      play_round();
+      if (!config_.checkpoint.empty() && runtime_->round() % config_.checkpoint_every == 0)
+        if (const Status status = write_checkpoint(); !status) return status.error();
+    }
+    if (!config_.checkpoint.empty() && record_.outcome.status == RunStatus::interrupted)
+      if (const Status status = write_checkpoint(); !status) return status.error();
+    if (record_.trace.back().round != runtime_->round()) {
+      measure();
+      note_round();
+    }
+    record_.outcome.rounds = runtime_->round();
     record_.outcome.seconds = hooks_.seconds() - began;
     complete_record();
     return std::move(record_);
@@ -88,42 +66,107 @@ class Training {
 
  private:
   bool over(const Stopping& stopping) {
-    Outcome& outcome = record_.outcome;
-    const Round round = simulator_.round();
-    if (stopping.diverged(measures_))
-      outcome = {RunStatus::diverged, diagnosis(config_, setup_, round)};
-    else if (stopping.converged(measures_))
-      outcome = {RunStatus::converged, fmt::format("converged in {} rounds", round)};
-    else if (round >= config_.rounds)
-      outcome = {RunStatus::round_limit, fmt::format("stopped at the limit of {} rounds", round)};
-    else if (hooks_.interrupted())
-      outcome = {RunStatus::interrupted, fmt::format("interrupted after {} rounds", round)};
-    else
-      return false;
-    return true;
+    std::optional<RunStatus> status = verdict(stopping);
+    if (cluster_ != nullptr) status = agreed(status);
+    if (status) record_.outcome = {*status, detail_of(*status)};
+    return status.has_value();
+  }
+
+  std::optional<RunStatus> verdict(const Stopping& stopping) const {
+    if (stopping.diverged(measures_)) return RunStatus::diverged;
+    if (stopping.converged(measures_)) return RunStatus::converged;
+    if (runtime_->round() >= config_.rounds) return RunStatus::round_limit;
+    if (hooks_.interrupted()) return RunStatus::interrupted;
+    return std::nullopt;
+  }
+
+  /// All processes must end in the same round: they settle it when they have measured, together.
+  std::optional<RunStatus> agreed(std::optional<RunStatus> own) {
+    if (measured_round_ != runtime_->round()) return std::nullopt;
+    const std::int64_t code = cluster_->largest(own ? static_cast<std::int64_t>(*own) : -1);
+    return code < 0 ? std::nullopt : std::optional(static_cast<RunStatus>(code));
+  }
+
+  std::string detail_of(RunStatus status) const {
+    const Round round = runtime_->round();
+    switch (status) {
+      case RunStatus::diverged:
+        return diagnosis(config_, setup_, round);
+      case RunStatus::converged:
+        return fmt::format("converged in {} rounds", round);
+      case RunStatus::round_limit:
+        return fmt::format("stopped at the limit of {} rounds", round);
+      default:
+        return fmt::format("interrupted after {} rounds", round);
+    }
   }
 
   void play_round() {
     const double before = hooks_.seconds();
-    simulator_.advance();
+    runtime_->advance();
     working_seconds_ += hooks_.seconds() - before;
-    if (simulator_.round() % config_.measure_every != 0 && simulator_.round() < config_.rounds)
-      return;
-    measure_round();
-  }
-
-  void measure_round() {
-    measures_ = measurer_.measure(simulator_.agents());
+    if (!measures_due()) return;
+    measure();
     note_round();
   }
 
+  bool measures_due() const {
+    const Round round = runtime_->round();
+    return round >= config_.rounds ||
+           (config_.measure_every > 0 && round % config_.measure_every == 0);
+  }
+
+  void measure() {
+    estimates_ = runtime_->estimates();
+    measures_ = measurer_.measure(estimates_);
+    measured_round_ = runtime_->round();
+  }
+
+  Status write_checkpoint() {
+    const Checkpoint checkpoint{.round = runtime_->round(),
+                                .config = decisive_options(config_),
+                                .trace = record_.trace,
+                                .seconds = working_seconds_,
+                                .states = runtime_->states(),
+                                .processes = reports()};
+    return save_checkpoint(config_.checkpoint, checkpoint, cluster_);
+  }
+
+  /// Goes on from the checkpoint in the folder, if there is one, as if the run had never stopped.
+  Status resume() {
+    if (config_.checkpoint.empty()) return success();
+    auto loaded = load_checkpoint(config_.checkpoint, cluster_);
+    if (!loaded) return loaded.error();
+    std::optional<Checkpoint> found = std::move(*loaded);
+    if (!found) return success();
+    Checkpoint& checkpoint = *found;
+    if (const Status same = check_continues(checkpoint, config_, record_.trace.front()); !same)
+      return same;
+    Status restored = runtime_->restore(checkpoint.round, checkpoint.states);
+    if (cluster_ != nullptr) restored = agree(*cluster_, restored);
+    if (!restored) return restored;
+    record_.trace = std::move(checkpoint.trace);
+    working_seconds_ = checkpoint.seconds;
+    earlier_ = std::move(checkpoint.processes);
+    // A round that the first run did not measure is not measured now either.
+    if (record_.trace.back().round == checkpoint.round) measure();
+    return success();
+  }
+
+  std::vector<ProcessReport> reports() const {
+    std::vector<ProcessReport> all = runtime_->reports();
+    if (all.size() == earlier_.size())
+      for (std::size_t rank = 0; rank < all.size(); ++rank) all[rank].add(earlier_[rank]);
+    return all;
+  }
+
   void note_round() {
-    TracePoint point{.round = simulator_.round(),
+    TracePoint point{.round = runtime_->round(),
                      .objective = measures_.objective,
                      .consensus_error = measures_.consensus_error,
                      .stationarity = measures_.stationarity,
-                     .active = simulator_.active(),
-                     .cost = simulator_.cost(),
+                     .active = runtime_->active(),
+                     .cost = runtime_->cost(),
                      .seconds = working_seconds_};
     if (problem_.reference) {
       point.objective_gap = measures_.objective - problem_.reference->objective;
@@ -139,39 +182,54 @@ class Training {
   }
 
   void complete_record() {
-    record_.version = version;
-    record_.config = to_json(options_of(config_));
-    record_.problem = summarize(problem_.instance);
-    record_.agents = summarize_agents(problem_.instance, setup_);
-    record_.notes = problem_.notes;
-    record_.notes.insert(record_.notes.end(), setup_.notes.begin(), setup_.notes.end());
-    if (problem_.reference)
-      record_.reference = {problem_.reference->objective, problem_.reference->x};
-    record_.objective = measures_.objective;
-    record_.nonzeros = static_cast<std::uint64_t>(
-        (measures_.solution.head(problem_.instance.features).array() != 0).count());
-    record_.solution = measures_.solution;
-    if (config_.keep_estimates)
-      for (const auto& agent : simulator_.agents()) record_.estimates.push_back(agent->estimate());
+    close_record(record_, {config_, problem_, setup_, measures_});
+    if (config_.keep_estimates) record_.estimates = estimates_.x;
+    record_.processes = reports();
   }
 
   Config config_;
   MethodSetup setup_;
   const PreparedProblem& problem_;
   const RunHooks& hooks_;
-  Simulator simulator_;
+  Cluster* cluster_;  ///< null: all agents live in this process
+  std::unique_ptr<Runtime> runtime_;
   Measurer measurer_;
+  Estimates estimates_;  ///< as last measured
   Measures measures_;
+  Round measured_round_ = 0;
   double start_error_ = 0;
   double working_seconds_ = 0;
+  std::vector<ProcessReport> earlier_;  ///< of the part of the run before a checkpoint
   RunRecord record_;
 };
 
 }  // namespace
 
-Result<PreparedProblem> prepare(const Config& config) {
+Status place(Config& config, const Cluster* cluster) {
+  if (cluster == nullptr) {
+    if (config.runtime == RuntimeKind::mpi)
+      return Error{"--runtime", "mpi needs a cluster to run on; found none"};
+    return success();
+  }
+  if (config.runtime != RuntimeKind::mpi)
+    return Error{"--runtime", fmt::format("{} processes were started, but the simulator is one "
+                                          "process; expected mpi",
+                                          cluster->size())};
+  const auto processes = static_cast<std::uint64_t>(cluster->size());
+  if (!config.agents_given) config.agents = processes;
+  if (config.agents < processes)
+    return Error{"--agents", fmt::format("expected at least one agent for each of the {} "
+                                         "processes, found {}",
+                                         processes, config.agents)};
+  if (config.slow_rank && config.slow_rank->rank >= cluster->size())
+    return Error{"--slow-rank", fmt::format("there is no process {}; expected 0 to {}",
+                                            config.slow_rank->rank, cluster->size() - 1)};
+  return success();
+}
+
+Result<PreparedProblem> prepare(const Config& config, Cluster* cluster) {
   if (const Status status = check(config); !status) return status.error();
-  auto instance = make_instance(config);
+  auto instance = make_instance(config, cluster);
   if (!instance) return instance.error();
   PreparedProblem problem{.instance = std::move(*instance), .reference = {}, .notes = {}};
   if (config.no_reference) return problem;
@@ -183,18 +241,21 @@ Result<PreparedProblem> prepare(const Config& config) {
   return problem;
 }
 
-Result<RunRecord> run_prepared(Config config, const PreparedProblem& problem,
-                               const RunHooks& hooks) {
+Result<RunRecord> run_prepared(Config config, const PreparedProblem& problem, const RunHooks& hooks,
+                               Cluster* cluster) {
   if (const Status status = check(config); !status) return status.error();
   auto setup = set_up_method(config, problem.instance);
   if (!setup) return setup.error();
-  return Training(std::move(config), std::move(*setup), problem, hooks).train();
+  const Scene scene{problem, hooks, cluster};
+  if (config.free_running) return train_freely(std::move(config), *setup, scene);
+  return Training(std::move(config), std::move(*setup), scene).train();
 }
 
-Result<RunRecord> run(const Config& config, const RunHooks& hooks) {
-  const auto problem = prepare(config);
+Result<RunRecord> run(Config config, const RunHooks& hooks, Cluster* cluster) {
+  if (const Status status = place(config, cluster); !status) return status.error();
+  const auto problem = prepare(config, cluster);
   if (!problem) return problem.error();
-  return run_prepared(config, *problem, hooks);
+  return run_prepared(config, *problem, hooks, cluster);
 }
 
 }  // namespace grove

@@ -7,6 +7,7 @@
 #include "grove/run/config.h"
 #include "grove/run/instance.h"
 #include "grove/run/record.h"
+#include "grove/runtime/cluster.h"
 
 namespace grove {
 
@@ -14,6 +15,7 @@ namespace grove {
 struct RunHooks {
   std::function<double()> seconds = [] { return 0.0; };  ///< a monotonic clock
   std::function<void(const TracePoint&)> measured = [](const TracePoint&) {};
+  std::function<void(double)> pause = [](double) {};  ///< for so many seconds
   std::function<bool()> interrupted = [] { return false; };
 };
 
@@ -24,13 +26,19 @@ struct PreparedProblem {
   std::vector<std::string> notes;
 };
 
-Result<PreparedProblem> prepare(const Config& config);
+/// Fits the run to where it takes place: one agent per process of a cluster unless told otherwise.
+/// An error if --runtime and the presence of a cluster disagree.
+Status place(Config& config, const Cluster* cluster);
+
+// With a cluster, all of the following is collective, and every process gets the same result.
+
+Result<PreparedProblem> prepare(const Config& config, Cluster* cluster = nullptr);
 
 /// Trains on a prepared problem. `config` must describe the same problem.
 Result<RunRecord> run_prepared(Config config, const PreparedProblem& problem,
-                               const RunHooks& hooks = {});
+                               const RunHooks& hooks = {}, Cluster* cluster = nullptr);
 
-/// prepare and run_prepared in one: config in, record out.
-Result<RunRecord> run(const Config& config, const RunHooks& hooks = {});
+/// place, prepare and run_prepared in one: config in, record out.
+Result<RunRecord> run(Config config, const RunHooks& hooks = {}, Cluster* cluster = nullptr);
 
 }  // namespace grove

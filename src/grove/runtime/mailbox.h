@@ -17,6 +17,9 @@ class Mailbox {
   /// Hands over what has arrived by `now`: by arrival, then by slot, then in the order posted.
   void deliver(Round now, Agent& receiver);
 
+  void save(ByteWriter& writer) const;
+  void load(ByteReader& reader);
+
  private:
   struct Letter {
     std::size_t slot;

@@ -1,39 +1,18 @@
 #include "grove/runtime/simulator.h"
 
 #include <algorithm>
+#include <cassert>
 
-#include <oneapi/tbb/enumerable_thread_specific.h>
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/info.h>
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/task_arena.h>
+#include "grove/runtime/workers.h"
 
 namespace grove {
-
-struct Simulator::Workers {
-  explicit Workers(int threads) : arena(threads > 0 ? threads : tbb::task_arena::automatic) {
-    if (threads > tbb::info::default_concurrency())
-      limit.emplace(tbb::global_control::max_allowed_parallelism,
-                    static_cast<std::size_t>(threads));
-  }
-
-  template <class Body>
-  void for_each(std::size_t count, const Body& body) {
-    arena.execute([&] { tbb::parallel_for(std::size_t{0}, count, body); });
-  }
-
-  std::optional<tbb::global_control> limit;  // more threads than cores only by explicit leave
-  tbb::task_arena arena;
-  tbb::enumerable_thread_specific<Workspace> workspaces;
-};
 
 Simulator::Simulator(std::vector<std::unique_ptr<Agent>> agents, const Graph& graph,
                      Schedule schedule, const SimulatorOptions& options)
     : agents_(std::move(agents)),
       schedule_(std::move(schedule)),
-      options_(options),
       activations_(agents_.size()),
-      mailboxes_(options.faults.none() ? 0 : agents_.size()),
+      inboxes_(agents_.size(), options.faults, options.seed),
       workers_(std::make_unique<Workers>(options.threads)) {
   first_source_.push_back(0);
   for (std::uint32_t i = 0; i < agents_.size(); ++i) {
@@ -58,7 +37,7 @@ void Simulator::advance() {
 void Simulator::work() {
   workers_->for_each(agents_.size(), [&](std::size_t i) {
     activations_[i] = schedule_.activation(AgentId{static_cast<std::uint32_t>(i)}, round_);
-    if (activations_[i]) agents_[i]->activate(*activations_[i], workers_->workspaces.local());
+    if (activations_[i]) agents_[i]->activate(*activations_[i], workers_->workspace());
   });
 }
 
@@ -72,20 +51,31 @@ void Simulator::deliver_to(std::size_t receiver) {
     const Source& source = sources_[k];
     if (!activations_[source.sender.value]) continue;
     const Message message = agents_[source.sender.value]->message_to(source.slot_at_sender);
-    if (mailboxes_.empty()) {
-      agents_[receiver]->receive(k - first, message);
-    } else if (const auto late =
-                   options_.faults.fate(options_.seed, source.sender,
-                                        AgentId{static_cast<std::uint32_t>(receiver)}, round_)) {
-      mailboxes_[receiver].post(round_ + *late, k - first, message);
-    }
+    inboxes_.accept(receiver, AgentId{static_cast<std::uint32_t>(receiver)}, *agents_[receiver],
+                    k - first, message, round_);
   }
-  if (!mailboxes_.empty()) mailboxes_[receiver].deliver(round_, *agents_[receiver]);
+  inboxes_.deliver_due(receiver, *agents_[receiver], round_);
 }
 
 std::size_t Simulator::active() const {
   return static_cast<std::size_t>(
       std::ranges::count_if(activations_, [](const auto& a) { return a.has_value(); }));
+}
+
+std::vector<std::string> Simulator::states() const {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < agents_.size(); ++i) all.push_back(inboxes_.state_of(i, *agents_[i]));
+  return all;
+}
+
+Status Simulator::restore(Round round, std::span<const std::string> states) {
+  assert(states.size() == agents_.size());
+  for (std::size_t i = 0; i < agents_.size(); ++i)
+    if (Status status = inboxes_.restore(i, *agents_[i], states[i]); !status) return status;
+  round_ = round;
+  for (std::uint32_t i = 0; i < agents_.size(); ++i)
+    activations_[i] = schedule_.activation(AgentId{i}, round_);
+  return success();
 }
 
 Cost Simulator::cost() const {

@@ -6,10 +6,13 @@
 
 #include "grove/agent/agent.h"
 #include "grove/network/graph.h"
-#include "grove/runtime/mailbox.h"
+#include "grove/runtime/inboxes.h"
+#include "grove/runtime/runtime.h"
 #include "grove/schedule/schedule.h"
 
 namespace grove {
+
+class Workers;
 
 struct SimulatorOptions {
   std::uint64_t seed = 1;
@@ -20,17 +23,19 @@ struct SimulatorOptions {
 /// All agents of a network in one process, in lock-step rounds. Agents work in parallel; the
 /// result does not depend on the number of threads, because an agent touches only its own state
 /// and hears its neighbours in slot order.
-class Simulator {
+class Simulator final : public Runtime {
  public:
   Simulator(std::vector<std::unique_ptr<Agent>> agents, const Graph& graph, Schedule schedule,
             const SimulatorOptions& options);
-  ~Simulator();
+  ~Simulator() override;
 
-  void advance();  ///< plays one round
-
-  Round round() const { return round_; }
-  std::size_t active() const;  ///< agents that worked in the last round
-  Cost cost() const;           ///< of all agents together
+  void advance() override;
+  Round round() const override { return round_; }
+  std::size_t active() const override;
+  Cost cost() const override;
+  Estimates estimates() const override { return estimates_of(agents_); }
+  std::vector<std::string> states() const override;
+  Status restore(Round round, std::span<const std::string> states) override;
   const std::vector<std::unique_ptr<Agent>>& agents() const { return agents_; }
 
  private:
@@ -39,7 +44,6 @@ class Simulator {
     AgentId sender;
     std::size_t slot_at_sender;
   };
-  struct Workers;  // threads and their workspaces
 
   void work();
   void deliver();
@@ -49,10 +53,9 @@ class Simulator {
   std::vector<std::size_t> first_source_;  ///< sources of agent i: [first_source_[i], [i+1])
   std::vector<Source> sources_;            ///< in slot order of each receiver
   Schedule schedule_;
-  SimulatorOptions options_;
   Round round_ = 0;
   std::vector<std::optional<Activation>> activations_;  ///< of the current round
-  std::vector<Mailbox> mailboxes_;                      ///< empty when links are perfect
+  Inboxes inboxes_;
   std::unique_ptr<Workers> workers_;
 };
 

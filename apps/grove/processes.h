@@ -1,0 +1,31 @@
+#pragma once
+
+#include "grove/base/result.h"
+#include "grove/run/config.h"
+#include "grove/runtime/cluster.h"
+
+namespace grove::app {
+
+/// The processes this one is part of: itself alone, or all ranks that mpirun started. One object
+/// lives as long as main().
+class Processes {
+ public:
+  Processes();
+  ~Processes();
+  Processes(const Processes&) = delete;
+  Processes& operator=(const Processes&) = delete;
+};
+
+/// One process speaks for all: it prints and writes the files.
+bool speaks();
+
+/// The error of the first process that has one, at every process.
+Status together(const Status& own);
+
+/// Where a run takes place: null for the simulator. Fits `config` to it.
+Result<Cluster*> place_run(Config& config);
+
+/// Something failed that the others do not know of: ends them too, and returns `exit_code`.
+int leave(int exit_code);
+
+}  // namespace grove::app

@@ -1,0 +1,58 @@
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "grove/run/run.h"
+#include "grove/runtime/mpi/cluster.h"
+#include "guardian.h"
+#include "processes.h"
+
+namespace grove::app {
+namespace {
+
+/// MPI, once it has been started.
+std::unique_ptr<mpi::Session>& session() {
+  static std::unique_ptr<mpi::Session> started;
+  return started;
+}
+
+/// Launchers tell a process its rank through one of these (Open MPI, PMIx, MPICH and Slurm). Known
+/// before MPI starts, so that even a mistyped flag is reported once.
+const char* rank_from_launcher() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
+    if (const char* rank = std::getenv(name)) return rank;
+  return nullptr;
+}
+
+}  // namespace
+
+Processes::Processes() {
+  if (const char* rank = rank_from_launcher()) {
+    stand_guard(std::string("process ") + rank);
+    session() = std::make_unique<mpi::Session>();
+  }
+}
+
+Processes::~Processes() { session().reset(); }
+
+bool speaks() { return !session() || session()->cluster().rank() == 0; }
+
+Status together(const Status& own) { return session() ? agree(session()->cluster(), own) : own; }
+
+int leave(int exit_code) {
+  if (session() && session()->cluster().size() > 1) session()->abort(exit_code);
+  return exit_code;
+}
+
+Result<Cluster*> place_run(Config& config) {
+  if (config.runtime == RuntimeKind::mpi && !session())
+    session() = std::make_unique<mpi::Session>();
+  // One process under a launcher may simulate as well as any other.
+  const bool alone = !session() || session()->cluster().size() == 1;
+  Cluster* cluster =
+      alone && config.runtime == RuntimeKind::simulator ? nullptr : &session()->cluster();
+  if (const Status status = place(config, cluster); !status) return status.error();
+  return cluster;
+}
+
+}  // namespace grove::app

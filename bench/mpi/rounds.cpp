@@ -1,0 +1,130 @@
+// What a lock-step round costs beside the agents' own work, next to a bare neighbourhood exchange
+// of the same bytes between the same processes, in the same run. Started by bench/mpi/run.
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include "grove/methods/method.h"
+#include "grove/network/topology.h"
+#include "grove/problem/objective.h"
+#include "grove/runtime/mpi/cluster.h"
+#include "grove/runtime/mpi/process_links.h"
+
+namespace {
+
+using namespace grove;
+
+constexpr Index features = 22;
+constexpr int rounds = 400;
+constexpr int repetitions = 9;
+
+/// One sample and one gradient step: next to no work of its own, and all of the bookkeeping.
+std::unique_ptr<Agent> small_agent(AgentId id, const Graph& graph) {
+  AgentContext context{
+      .id = id,
+      .objective = make_shard_objective(
+          {DenseRows::Constant(1, features, 0.1), Vector::Constant(1, 1.0)}, {.l2 = 1e-3}),
+      .regularizer = {.regularized = features},
+      .network_size = graph.agents(),
+      .start = Vector::Zero(features)};
+  for (const AgentId neighbour : graph.neighbours(id)) context.neighbours.push_back({neighbour});
+  return make_agent(DruidOptions{.penalty = 1e-2, .prox = 1, .solver = GradientStep{}},
+                    std::move(context));
+}
+
+/// The same words between the same processes, and nothing else.
+class BareExchange {
+ public:
+  BareExchange(const Graph& graph, int rank, int processes)
+      : links_(mpi::find_process_links(graph, rank, processes)) {
+    const int degree = static_cast<int>(links_.neighbours.size());
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, degree, links_.neighbours.data(), MPI_UNWEIGHTED,
+                                   degree, links_.neighbours.data(), MPI_UNWEIGHTED, MPI_INFO_NULL,
+                                   0, &comm_);
+    constexpr int words = static_cast<int>(features) + 2;  // a vector with its header
+    for (std::size_t k = 0; k < links_.neighbours.size(); ++k) {
+      offsets_.push_back(words * static_cast<int>(links_.outgoing.first[k]));
+      counts_.push_back(words *
+                        static_cast<int>(links_.outgoing.first[k + 1] - links_.outgoing.first[k]));
+    }
+    out_.resize(links_.outgoing.links.size() * words);
+    in_.resize(out_.size());
+  }
+
+  void play() {
+    MPI_Neighbor_alltoallv(out_.data(), counts_.data(), offsets_.data(), MPI_DOUBLE, in_.data(),
+                           counts_.data(), offsets_.data(), MPI_DOUBLE, comm_);
+  }
+
+ private:
+  mpi::ProcessLinks links_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  std::vector<int> counts_, offsets_;
+  std::vector<double> out_, in_;
+};
+
+template <class Play>
+double seconds_per_round(const Play& play) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double began = MPI_Wtime();
+  for (int k = 0; k < rounds; ++k) play();
+  MPI_Barrier(MPI_COMM_WORLD);
+  return (MPI_Wtime() - began) / rounds;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + values.size() / 2);
+  return values[values.size() / 2];
+}
+
+int run(Cluster& cluster, std::uint32_t agents, const std::string& topology) {
+  const auto graph = make_graph(topology, agents, 1);
+  if (!graph) return std::fprintf(stderr, "%s\n", graph.error().text().c_str()), 2;
+  std::vector<std::unique_ptr<Agent>> own;
+  const AgentRange range = agents_of(agents, cluster.rank(), cluster.size());
+  for (std::uint32_t i = range.first; i < range.last; ++i)
+    own.push_back(small_agent(AgentId{i}, *graph));
+  auto network =
+      cluster.start(std::move(own), *graph,
+                    Schedule(1, std::vector<double>(agents, 1.0), std::vector<int>(agents, 1)),
+                    {.threads = 1, .seconds = [] { return MPI_Wtime(); }});
+  BareExchange bare(*graph, cluster.rank(), cluster.size());
+
+  // Alternating, so that what the machine does meanwhile falls on both.
+  std::vector<double> whole, local, exchange;
+  double compute_before = 0;
+  for (int k = 0; k < repetitions; ++k) {
+    whole.push_back(seconds_per_round([&] { network->advance(); }));
+    const double compute = network->reports()[0].compute_seconds;
+    local.push_back((compute - compute_before) / rounds);
+    compute_before = compute;
+    exchange.push_back(seconds_per_round([&] { bare.play(); }));
+  }
+  std::vector<double> ratios, beside;
+  for (int k = 0; k < repetitions; ++k) {
+    beside.push_back(whole[k] - local[k]);
+    ratios.push_back(beside[k] / exchange[k]);
+  }
+  if (cluster.rank() == 0)
+    fmt::print("{:>5} {:>6} {:<16} {:>9.2f} {:>9.2f} {:>11.2f} {:>9.2f}x  (at most 3x)\n",
+               cluster.size(), agents, topology, 1e6 * median(local), 1e6 * median(beside),
+               1e6 * median(exchange), median(ratios));
+  return 0;
+}
+
+}  // namespace
+
+int main() {
+  mpi::Session session;
+  Cluster& cluster = session.cluster();
+  if (cluster.rank() == 0)
+    fmt::print("{:>5} {:>6} {:<16} {:>9} {:>9} {:>11} {:>10}\n", "ranks", "agents", "graph",
+               "local/us", "other/us", "bare/us", "ratio");
+  const auto ranks = static_cast<std::uint32_t>(cluster.size());
+  int failed = run(cluster, ranks, "ring");
+  failed |= run(cluster, ranks, "complete");
+  failed |= run(cluster, 4 * ranks, "ring");
+  return failed;
+}

@@ -1,0 +1,127 @@
+#include "grove/run/checkpoint.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "grove/base/file.h"
+#include "grove/run/run.h"
+
+namespace grove {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Checkpoints : public testing::Test {
+ protected:
+  Checkpoints()
+      : folder_(fs::temp_directory_path() / fmt::format("grove-checkpoint-{}", ::getpid())) {
+    fs::remove_all(folder_);
+  }
+  ~Checkpoints() override { fs::remove_all(folder_); }
+
+  /// Every fifth round is kept, in a folder that does not exist yet.
+  Config config() const {
+    Config config;
+    config.data = "synthetic:ijcnn-like,samples=200";
+    config.agents = 5;
+    config.graph = "ring";
+    config.l1 = 1e-3;
+    config.rounds = 12;
+    config.tolerance = 0;
+    config.keep_estimates = true;
+    config.threads = 1;
+    config.checkpoint_every = 5;
+    return config;
+  }
+  Config kept(Config config, std::uint64_t rounds) const {
+    config.checkpoint = folder_.string();
+    config.rounds = rounds;
+    return config;
+  }
+  fs::path file() const { return folder_ / "checkpoint.grove"; }
+
+  fs::path folder_;
+};
+
+nlohmann::json essence(const RunRecord& record) {
+  nlohmann::json json = to_json(record);
+  json["config"].erase("checkpoint");
+  json["outcome"].erase("seconds");
+  for (auto& row : json["trace"]) row.erase("seconds");
+  return json;
+}
+
+// The oracle is the run that was never interrupted.
+TEST_F(Checkpoints, ResumeEveryMethodToTheRecordOfOneRun) {
+  for (const auto& [name, method] : method_names()) {
+    Config whole = config();
+    whole.method = method;
+    const auto uninterrupted = run(whole);
+    ASSERT_TRUE(uninterrupted) << uninterrupted.error().text();
+    ASSERT_TRUE(run(kept(whole, 7)));  // leaves a checkpoint of round 5
+    const auto resumed = run(kept(whole, 12));
+    ASSERT_TRUE(resumed) << resumed.error().text();
+    EXPECT_EQ(essence(*resumed), essence(*uninterrupted)) << name;
+    fs::remove_all(folder_);
+  }
+}
+
+TEST_F(Checkpoints, KeepMessagesThatAreOnTheirWay) {
+  Config whole = config();
+  whole.link = LinkKind::edge;
+  whole.delay = 4;
+  whole.loss_rate = 0.1;
+  whole.participation = "0.6";
+  whole.measure_every = 3;  // the checkpoint is of a round that is not measured
+  const auto uninterrupted = run(whole);
+  ASSERT_TRUE(run(kept(whole, 6)));
+  const auto resumed = run(kept(whole, 12));
+  ASSERT_TRUE(uninterrupted && resumed);
+  EXPECT_EQ(essence(*resumed), essence(*uninterrupted));
+}
+
+TEST_F(Checkpoints, AreWrittenWhenARunIsInterrupted) {
+  int asked = 0;
+  RunHooks hooks;
+  hooks.interrupted = [&] { return ++asked > 3; };  // after three rounds
+  const auto interrupted = run(kept(config(), 12), hooks);
+  ASSERT_TRUE(interrupted);
+  EXPECT_EQ(interrupted->outcome.status, RunStatus::interrupted);
+  const auto resumed = run(kept(config(), 12));
+  const auto uninterrupted = run(config());
+  ASSERT_TRUE(resumed && uninterrupted);
+  EXPECT_EQ(essence(*resumed), essence(*uninterrupted));
+}
+
+TEST_F(Checkpoints, OfOtherOptionsOrDataAreRefused) {
+  ASSERT_TRUE(run(kept(config(), 6)));
+  Config other = kept(config(), 12);
+  other.penalty = 0.5;
+  const auto refused = run(other);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().where, "--checkpoint");
+  EXPECT_NE(refused.error().what.find("--penalty"), std::string::npos) << refused.error().what;
+  const auto too_few = run(kept(config(), 3));
+  ASSERT_FALSE(too_few);
+  EXPECT_EQ(too_few.error().where, "--rounds");
+}
+
+TEST_F(Checkpoints, ThatAreDamagedAreRefusedWhereverTheyAre) {
+  ASSERT_TRUE(run(kept(config(), 6)));
+  const std::string whole = *read_file(file());
+  for (std::size_t at = 0; at < whole.size(); at += whole.size() / 40 + 1) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    EXPECT_FALSE(checkpoint_from_bytes("it", damaged)) << "byte " << at;
+    EXPECT_FALSE(checkpoint_from_bytes("it", whole.substr(0, at))) << "cut at " << at;
+  }
+  EXPECT_TRUE(checkpoint_from_bytes("it", whole));
+  const auto future = checkpoint_from_bytes("it", "grove-checkpoint/2" + whole.substr(18));
+  ASSERT_FALSE(future);
+  EXPECT_NE(future.error().what.find("grove-checkpoint/1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace grove

@@ -1,0 +1,84 @@
+#include "grove/run/closing.h"
+
+#include <fmt/format.h>
+
+#include "grove/network/spectrum.h"
+#include "grove/run/version.h"
+
+namespace grove {
+namespace {
+
+ProblemSummary summarize(const Instance& instance) {
+  const Spectrum spectrum = laplacian_spectrum(instance.graph);
+  return {.samples = static_cast<std::uint64_t>(instance.samples),
+          .features = static_cast<std::uint64_t>(instance.features),
+          .agents = instance.agents(),
+          .edges = instance.graph.edges().size(),
+          .lambda_max = spectrum.lambda_max,
+          .lambda_2 = spectrum.lambda_2,
+          .labels = instance.labels};
+}
+
+std::vector<AgentSummary> summarize_agents(const Instance& instance, const MethodSetup& setup) {
+  std::vector<AgentSummary> agents;
+  for (std::uint32_t i = 0; i < instance.agents(); ++i) {
+    AgentSummary agent{.samples = static_cast<std::uint64_t>(instance.objectives[i]->samples()),
+                       .degree = instance.graph.degree(AgentId{i}),
+                       .work = setup.work_loads[i],
+                       .participation = setup.participation[i]};
+    if (const auto* druid = std::get_if<DruidOptions>(&setup.options[i])) agent.prox = druid->prox;
+    agents.push_back(agent);
+  }
+  return agents;
+}
+
+}  // namespace
+
+std::string diagnosis(const Config& config, const MethodSetup& setup, Round round) {
+  std::string reason;
+  if (!is_druid(config.method))
+    reason = fmt::format("the step {:.3g} is too long for this problem; try a smaller --step",
+                         *config.step);
+  else if (config.local_model == LocalModelKind::linearized && !setup.notes.empty())
+    reason =
+        "the linearized local model is beyond its stability bound (see the note above); use "
+        "--local-model augmented or a larger --prox";
+  else if (config.sampling == SamplingKind::minibatch && config.method == Method::druid_vl)
+    reason =
+        "sampling noise outweighs the damping; use larger --batch-gradient and "
+        "--batch-hessian, --sampling full, or a larger --penalty";
+  else if (config.method == Method::druid_gd)
+    reason = "the gradient step is too long; use a larger --prox";
+  else
+    reason = "the damping is too small; use a larger --prox or --penalty";
+  return fmt::format("diverged in round {}: {}", round, reason);
+}
+
+ClusterOptions cluster_options(const Config& config, const Scene& scene) {
+  double slowness = 1;
+  if (config.slow_rank && config.slow_rank->rank == scene.cluster->rank())
+    slowness = config.slow_rank->factor;
+  return {.seed = config.seed,
+          .faults = {.loss_rate = config.loss_rate, .delay = config.delay},
+          .threads = static_cast<int>(config.threads),
+          .seconds = scene.hooks.seconds,
+          .slowness = slowness,
+          .pause = scene.hooks.pause};
+}
+
+void close_record(RunRecord& record, const Closing& closing) {
+  const auto& [config, problem, setup, measures] = closing;
+  record.version = version;
+  record.config = to_json(options_of(config));
+  record.problem = summarize(problem.instance);
+  record.agents = summarize_agents(problem.instance, setup);
+  record.notes = problem.notes;
+  record.notes.insert(record.notes.end(), setup.notes.begin(), setup.notes.end());
+  if (problem.reference) record.reference = {problem.reference->objective, problem.reference->x};
+  record.objective = measures.objective;
+  record.nonzeros = static_cast<std::uint64_t>(
+      (measures.solution.head(problem.instance.features).array() != 0).count());
+  record.solution = measures.solution;
+}
+
+}  // namespace grove

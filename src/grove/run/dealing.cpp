@@ -1,0 +1,83 @@
+#include "grove/run/dealing.h"
+
+#include <cassert>
+#include <set>
+
+#include "grove/data/dataset.h"
+#include "grove/data/labels.h"
+
+namespace grove {
+namespace {
+
+constexpr std::string_view rank_mark = "{rank}";
+
+std::string shard_name(std::string pattern, int rank) {
+  const std::string number = std::to_string(rank);
+  for (std::size_t at = pattern.find(rank_mark); at != pattern.npos;
+       at = pattern.find(rank_mark, at + number.size()))
+    pattern.replace(at, rank_mark.size(), number);
+  return pattern;
+}
+
+Status status_of(const Result<Dataset>& result) {
+  return result ? success() : Status(result.error());
+}
+
+/// Labels as a model names them: found in all shards together, as one may hold a single class.
+Result<LabelNames> common_labels(const Vector& targets, Cluster& cluster) {
+  constexpr std::size_t enough = 8;  // three are too many already; more make a better message
+  std::set<double> values;
+  for (const double target : targets)
+    if (values.size() < enough) values.insert(target);
+  const std::vector<double> own(values.begin(), values.end());
+  const std::vector<double> all = cluster.gather(own);
+  return find_labels("--shards",
+                     Eigen::Map<const Vector>(all.data(), static_cast<Index>(all.size())));
+}
+
+Index total(Cluster& cluster, Index own) {
+  double sum = 0;
+  for (const double count : cluster.gather(std::vector{static_cast<double>(own)})) sum += count;
+  return static_cast<Index>(sum);
+}
+
+}  // namespace
+
+Result<Dealt> deal_data(const Config& config, AgentRange range) {
+  const auto kind = is_classification(config.loss) ? TargetKind::two_classes : TargetKind::number;
+  auto loaded = load_dataset(config.data, kind, config.seed, config.label_column);
+  if (!loaded) return loaded.error();
+  auto dataset = subsample(std::move(*loaded), config.samples, config.seed);
+  if (!dataset) return dataset.error();
+  const auto shards = partition(dataset->samples, config.partition, config.agents, config.seed);
+  if (!shards) return shards.error();
+  Dealt dealt{.labels = dataset->labels,
+              .samples = dataset->samples.count(),
+              .features = dataset->samples.dimension()};
+  for (std::uint32_t i = range.first; i < range.last; ++i)
+    dealt.shards.push_back(take_rows(dataset->samples, (*shards)[i]));
+  return dealt;
+}
+
+Result<Dealt> deal_shards(const Config& config, AgentRange own, Cluster& cluster) {
+  auto dataset = load_dataset(shard_name(config.shards, cluster.rank()), TargetKind::number,
+                              config.seed, config.label_column);
+  if (const Status all = agree(cluster, status_of(dataset)); !all) return all.error();
+  if (is_classification(config.loss)) {
+    const auto labels = common_labels(dataset->samples.targets, cluster);
+    if (!labels) return labels.error();  // the same everywhere
+    [[maybe_unused]] const Status mapped = apply_labels(*labels, *dataset);
+    assert(mapped);
+  }
+  const Index features = cluster.largest(dataset->samples.dimension());
+  const Samples samples = widen(std::move(dataset->samples), features);
+  Dealt dealt{
+      .labels = dataset->labels, .samples = total(cluster, samples.count()), .features = features};
+  const auto rows = partition(samples, config.partition, own.size(), config.seed);
+  if (const Status all = agree(cluster, rows ? success() : Status(rows.error())); !all)
+    return all.error();
+  for (const auto& shard : *rows) dealt.shards.push_back(take_rows(samples, shard));
+  return dealt;
+}
+
+}  // namespace grove

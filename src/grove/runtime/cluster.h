@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "grove/agent/agent.h"
+#include "grove/network/graph.h"
+#include "grove/runtime/runtime.h"
+#include "grove/schedule/schedule.h"
+
+namespace grove {
+
+/// Agents [first, last).
+struct AgentRange {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+
+  std::size_t size() const { return last - first; }
+  bool contains(AgentId agent) const { return first <= agent.value && agent.value < last; }
+};
+
+/// Agents are dealt to processes in blocks whose sizes differ by one at most.
+AgentRange agents_of(std::size_t agents, int rank, int processes);
+int process_of(AgentId agent, std::size_t agents, int processes);
+
+struct ClusterOptions {
+  std::uint64_t seed = 1;
+  LinkFaults faults;
+  int threads = 0;  ///< per process; 0: its share of the machine's cores
+  std::function<double()> seconds = [] { return 0.0; };
+  double slowness = 1;  ///< this process takes so many times as long for its agents' work
+  std::function<void(double)> pause = [](double) {};  ///< for so many seconds
+};
+
+/// Judges a run that has no rounds, from sums over all processes.
+class Jury {
+ public:
+  virtual ~Jury() = default;
+
+  /// What this process contributes; always the same number of values.
+  virtual std::vector<double> ballot(std::span<const std::unique_ptr<Agent>> own) = 0;
+
+  /// The sums of a ballot of every process. True: the run is over. The answer must be the same in
+  /// all processes.
+  virtual bool settle(std::span<const double> totals) = 0;
+};
+
+/// Agents that run free of each other, in processes that never wait for one another. Needs edge
+/// links.
+class FreeRunning {
+ public:
+  virtual ~FreeRunning() = default;
+
+  /// Works until the jury has settled that it is over. Ballots are counted beside the work, by a
+  /// reduction that no process waits for; a new count begins when the last one is known.
+  virtual void run(Jury& jury) = 0;
+
+  // The whole network, known to every process, before or after run(). Collective.
+  virtual Cost cost() const = 0;
+  virtual Estimates estimates() const = 0;
+  virtual std::vector<ProcessReport> reports() const = 0;
+};
+
+/// The processes of one run, numbered from 0. Every call but rank() and size() is collective: all
+/// processes make the same calls in the same order.
+class Cluster {
+ public:
+  virtual ~Cluster() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  virtual std::int64_t largest(std::int64_t own) = 0;
+  virtual void broadcast(std::string& bytes, int from) = 0;
+  /// The values of all processes one after the other, by rank.
+  virtual std::vector<double> gather(std::span<const double> own) = 0;
+
+  /// The sum over all processes in rank order, as one process alone would add: `add_own` adds this
+  /// process's part to the sum of those before it. Bit-equal, which a reduction tree is not.
+  virtual void sum_in_order(std::span<double> total, const std::function<void()>& add_own) = 0;
+
+  /// Starts the agents of this process, agents_of(graph.agents(), rank(), size()), in lock step.
+  virtual std::unique_ptr<Runtime> start(std::vector<std::unique_ptr<Agent>> agents,
+                                         const Graph& graph, Schedule schedule,
+                                         const ClusterOptions& options) = 0;
+
+  /// The same, without rounds. `work_loads` of all agents.
+  virtual std::unique_ptr<FreeRunning> start_freely(std::vector<std::unique_ptr<Agent>> agents,
+                                                    const Graph& graph,
+                                                    const std::vector<int>& work_loads,
+                                                    const ClusterOptions& options) = 0;
+};
+
+/// Success if every process succeeded; otherwise, at all of them, the error of the first that did
+/// not.
+Status agree(Cluster& cluster, const Status& own);
+
+}  // namespace grove

@@ -1,0 +1,80 @@
+#include "grove/runtime/mpi/collectives.h"
+
+#include <numeric>
+
+namespace grove::mpi {
+
+int rank_in(MPI_Comm processes) {
+  int rank = 0;
+  MPI_Comm_rank(processes, &rank);
+  return rank;
+}
+
+int size_of(MPI_Comm processes) {
+  int size = 1;
+  MPI_Comm_size(processes, &size);
+  return size;
+}
+
+std::vector<double> gather(MPI_Comm processes, std::span<const double> own) {
+  const int count = static_cast<int>(own.size());
+  std::vector<int> counts(static_cast<std::size_t>(size_of(processes)));
+  MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, processes);
+  std::vector<int> offsets(counts.size());
+  std::exclusive_scan(counts.begin(), counts.end(), offsets.begin(), 0);
+  std::vector<double> all(static_cast<std::size_t>(offsets.back() + counts.back()));
+  MPI_Allgatherv(own.data(), count, MPI_DOUBLE, all.data(), counts.data(), offsets.data(),
+                 MPI_DOUBLE, processes);
+  return all;
+}
+
+std::vector<std::string> gather_at_first(MPI_Comm processes, const std::vector<std::string>& own) {
+  // One string per message: short of two gigabytes each, and nothing but the result in memory.
+  constexpr int count_tag = 2, string_tag = 3;
+  std::uint64_t count = own.size();
+  if (rank_in(processes) != 0) {
+    MPI_Send(&count, 1, MPI_UINT64_T, 0, count_tag, processes);
+    for (const std::string& bytes : own)
+      MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 0, string_tag, processes);
+    return {};
+  }
+  std::vector<std::string> all = own;
+  for (int rank = 1; rank < size_of(processes); ++rank) {
+    MPI_Recv(&count, 1, MPI_UINT64_T, rank, count_tag, processes, MPI_STATUS_IGNORE);
+    for (std::uint64_t k = 0; k < count; ++k) {
+      MPI_Status status;
+      int size = 0;
+      MPI_Probe(rank, string_tag, processes, &status);
+      MPI_Get_count(&status, MPI_BYTE, &size);
+      std::string& bytes = all.emplace_back(static_cast<std::size_t>(size), '\0');
+      MPI_Recv(bytes.data(), size, MPI_BYTE, rank, string_tag, processes, MPI_STATUS_IGNORE);
+    }
+  }
+  return all;
+}
+
+Cost total_cost(MPI_Comm processes, std::span<const std::unique_ptr<Agent>> own) {
+  static_assert(sizeof(Cost) % sizeof(std::uint64_t) == 0 && std::is_trivially_copyable_v<Cost>);
+  Cost here, total;  // counts alone: any order of adding gives the same
+  for (const auto& agent : own) here += agent->cost();
+  MPI_Allreduce(&here, &total, sizeof(Cost) / sizeof(std::uint64_t), MPI_UINT64_T, MPI_SUM,
+                processes);
+  return total;
+}
+
+Estimates all_estimates(MPI_Comm processes, std::span<const std::unique_ptr<Agent>> own) {
+  const Estimates here = estimates_of(own);
+  const Index dimension = here.x.front().size();
+  std::vector<double> values, theta;
+  for (const Vector& x : here.x) values.insert(values.end(), x.begin(), x.end());
+  if (here.theta) theta.assign(here.theta->begin(), here.theta->end());
+  values = gather(processes, values);
+  theta = gather(processes, theta);  // one process at most has a theta
+  Estimates all;
+  for (const double* x = values.data(); x < values.data() + values.size(); x += dimension)
+    all.x.emplace_back(Eigen::Map<const Vector>(x, dimension));
+  if (!theta.empty()) all.theta = Eigen::Map<const Vector>(theta.data(), dimension);
+  return all;
+}
+
+}  // namespace grove::mpi

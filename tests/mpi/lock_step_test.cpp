@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <functional>
+
+#include "grove/run/run.h"
+#include "main.h"
+
+// The simulator is the oracle: an MPI run of the same config must give the same record, bit for
+// bit, on however many processes. Exact because JSON numbers read back exactly.
+namespace grove {
+namespace {
+
+using testing_support::the_cluster;
+
+struct Case {
+  std::string name;
+  std::function<void(Config&)> change;
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& given) { return out << given.name; }
+
+Config small_config() {
+  Config config;
+  config.data = "synthetic:ijcnn-like,samples=300";
+  config.agents = 10;
+  config.agents_given = true;
+  config.rounds = 12;
+  config.tolerance = 0;
+  config.keep_estimates = true;
+  config.threads = 1;
+  return config;
+}
+
+/// What must not depend on where a run takes place.
+nlohmann::json essence(const RunRecord& record) {
+  nlohmann::json json = to_json(record);
+  json.erase("ranks");
+  json["config"].erase("runtime");
+  json["outcome"].erase("seconds");
+  for (auto& row : json["trace"]) row.erase("seconds");
+  return json;
+}
+
+Result<RunRecord> run_on_cluster(Config config) {
+  config.runtime = RuntimeKind::mpi;
+  return run(config, {}, &the_cluster());
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const auto& [name, method] : method_names()) {
+    std::string label = name;
+    std::ranges::replace(label, '-', '_');
+    all.push_back({label, [method](Config& c) { c.method = method; }});
+    all.push_back({label + "_with_l1", [method](Config& c) { c.method = method, c.l1 = 1e-3; }});
+    if (needs_everyone(method)) continue;
+    all.push_back({label + "_partial", [method](Config& c) {
+                     c.method = method, c.participation = "0.5", c.work = "uniform:1:4";
+                   }});
+  }
+  all.push_back({"edge_links_with_loss_and_delay", [](Config& c) {
+                   c.link = LinkKind::edge, c.loss_rate = 0.2, c.delay = 3, c.participation = "0.7";
+                 }});
+  all.push_back({"minibatches_on_two_threads", [](Config& c) {
+                   c.sampling = SamplingKind::minibatch, c.batch_gradient = 10;
+                   c.batch_hessian = 15, c.threads = 2;
+                 }});
+  all.push_back({"linearized_with_intercept_and_unequal_shards", [](Config& c) {
+                   c.local_model = LocalModelKind::linearized, c.intercept = true;
+                   c.partition = "size-skew:0.5", c.weighting = Weighting::sample;
+                 }});
+  all.push_back({"measured_every_fifth_round", [](Config& c) { c.measure_every = 5; }});
+  all.push_back({"measured_at_start_and_end", [](Config& c) { c.measure_every = 0; }});
+  all.push_back({"ring_until_converged", [](Config& c) {
+                   c.graph = "ring", c.tolerance = 1e-2, c.rounds = 400, c.l2 = 0.1;
+                   c.penalty = 0.05;
+                 }});
+  all.push_back({"star_of_regressions", [](Config& c) {
+                   c.data = "synthetic:gaussian,samples=200,features=6", c.graph = "star";
+                   c.loss = SquaredLoss{};
+                 }});
+  return all;
+}
+
+class LockStep : public testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(Every, LockStep, testing::ValuesIn(cases()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST_P(LockStep, GivesTheRecordOfTheSimulatorBitForBit) {
+  Config config = small_config();
+  GetParam().change(config);
+  const auto simulated = run(config);
+  const auto parallel = run_on_cluster(config);
+  ASSERT_TRUE(simulated) << simulated.error().text();
+  ASSERT_TRUE(parallel) << parallel.error().text();
+  EXPECT_EQ(essence(*parallel), essence(*simulated));
+}
+
+TEST(LockStepRecord, CountsTheBytesOnTheWire) {
+  Config config = small_config();
+  config.graph = "complete";
+  const auto record = run_on_cluster(config);
+  ASSERT_TRUE(record) << record.error().text();
+  const auto processes = static_cast<std::size_t>(the_cluster().size());
+  ASSERT_EQ(record->processes.size(), processes);
+  const std::uint64_t dimension = record->problem.features;
+  std::uint64_t inside = 0, crossing = 0;
+  for (const ProcessReport& process : record->processes) {
+    // All agents talk to all others; those of the same process do so in memory.
+    EXPECT_EQ(process.vectors_sent, config.rounds * process.agents * (10 - process.agents));
+    EXPECT_EQ(process.bytes_sent, process.vectors_sent * (8 * dimension + 16));
+    EXPECT_EQ(process.activations, config.rounds * process.agents);
+    inside += config.rounds * process.agents * (process.agents - 1);
+    crossing += process.vectors_sent;
+  }
+  EXPECT_EQ(record->trace.back().cost.vectors_sent, inside + crossing);
+  EXPECT_EQ(record->trace.back().cost.bytes_sent, (inside + crossing) * 8 * dimension);
+}
+
+TEST(LockStepRecord, HasOneAgentPerProcessUnlessToldOtherwise) {
+  Config config = small_config();
+  config.agents_given = false;
+  config.graph = "complete";
+  const auto record = run_on_cluster(config);
+  ASSERT_TRUE(record) << record.error().text();
+  EXPECT_EQ(record->problem.agents, static_cast<std::uint64_t>(the_cluster().size()));
+}
+
+TEST(LockStepErrors, AreTheSameAtEveryProcess) {
+  Config config = small_config();
+  // Only the last process fails.
+  if (the_cluster().rank() == the_cluster().size() - 1) config.data = "no-such-file.svm";
+  const auto record = run_on_cluster(config);
+  ASSERT_FALSE(record);
+  EXPECT_NE(record.error().text().find("no-such-file.svm"), std::string::npos)
+      << record.error().text();
+}
+
+TEST(LockStepErrors, RefuseFewerAgentsThanProcesses) {
+  Config config = small_config();
+  config.agents = 1;
+  const auto record = run_on_cluster(config);
+  if (the_cluster().size() == 1) return;
+  ASSERT_FALSE(record);
+  EXPECT_EQ(record.error().where, "--agents");
+}
+
+}  // namespace
+}  // namespace grove
