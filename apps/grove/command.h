@@ -38,5 +38,7 @@ Command train_command();
 Command compare_command();
 Command predict_command();
 Command data_command();
+Command reproduce_command();
+Command theory_command();
 
 }  // namespace grove::app

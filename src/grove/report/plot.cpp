@@ -32,12 +32,13 @@ std::string gnuplot_text(std::string_view text) {
 
 bool shown(double value, bool log_axis) { return std::isfinite(value) && (!log_axis || value > 0); }
 
-std::string data_block(std::size_t number, const Curve& curve, bool log_y) {
+std::string data_block(std::size_t number, const Curve& curve, const Figure& figure) {
   std::string block = fmt::format("$c{} << EOD\n", number);
   for (std::size_t k = 0; k < curve.x.size(); ++k) {
     const double low = curve.low.empty() ? curve.y[k] : curve.low[k];
     const double high = curve.high.empty() ? curve.y[k] : curve.high[k];
-    if (shown(curve.y[k], log_y) && shown(low, log_y) && shown(high, log_y))
+    if (shown(curve.x[k], figure.log_x) && shown(curve.y[k], figure.log_y) &&
+        shown(low, figure.log_y) && shown(high, figure.log_y))
       block += fmt::format("{} {} {} {}\n", exact(curve.x[k]), exact(curve.y[k]), exact(low),
                            exact(high));
     else
@@ -56,15 +57,17 @@ std::string script_of(const Figure& figure, bool svg, const std::string& output)
   script += fmt::format(
       "set title {} noenhanced\nset xlabel {} noenhanced\nset ylabel {} noenhanced\n",
       gnuplot_text(figure.title), gnuplot_text(figure.x_label), gnuplot_text(figure.y_label));
+  if (figure.log_x) script += "set logscale x\nset format x '10^{%L}'\n";
   if (figure.log_y) script += "set logscale y\nset format y '10^{%L}'\n";
+  if (figure.from_zero) script += "set yrange [0:*]\n";
   script +=
       "set grid lc rgb '#d8d8d8'\nset border 3\nset tics nomirror\n"
-      "set key outside right top noenhanced samplen 3 spacing 1.25\n";
+      "set key below Left reverse noenhanced samplen 3 spacing 1.2\n";
   std::string plots;
   for (std::size_t k = 0; k < figure.curves.size(); ++k) {
     const Curve& curve = figure.curves[k];
     const auto colour = colours[k % colours.size()];
-    script += data_block(k, curve, figure.log_y);
+    script += data_block(k, curve, figure);
     if (!curve.low.empty())
       plots += fmt::format(
           "{}$c{} using 1:3:4 with filledcurves fc rgb '{}' fs transparent solid "

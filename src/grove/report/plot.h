@@ -17,8 +17,10 @@ struct Curve {
 
 struct Figure {
   std::string title, x_label, y_label;
+  bool log_x = false;
   bool log_y = true;
-  bool points = false;  ///< mark the data points: for few of them
+  bool points = false;     ///< mark the data points: for few of them
+  bool from_zero = false;  ///< the y axis begins at 0
   std::vector<Curve> curves;
 };
 

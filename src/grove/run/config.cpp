@@ -141,11 +141,11 @@ void add_method_options(Config& config, std::vector<Option>& options) {
       {"theta-penalty", "MU", "mu_theta, weight of the regularizer's copy (2 mu_z)", method},
       config.theta_penalty, Range::positive()));
   options.push_back(
-      number_option({"prox", "EPS",
-                     "eps_i, proximal weight of every agent (2 mu_z; druid-gd: at least the "
-                     "smoothness constant)",
-                     method},
-                    config.prox, Range::non_negative()));
+      prox_option({"prox", "EPS | tuned[:c=C,zeta=Z,work=E,eps=EPS]",
+                   "eps_i, proximal weight of every agent, or (druid-vl) by its work load (2 mu_z; "
+                   "druid-gd: at least the smoothness constant)",
+                   method},
+                  config.prox));
   options.push_back(number_option({"step", "A", "step of pg-extra, p2d2, nids (1/L)", method},
                                   config.step, Range::positive()));
   options.push_back(text_option({"work", "E | a,b,c | equal:E | uniform:A:B | extreme:A:B",

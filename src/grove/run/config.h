@@ -11,6 +11,7 @@
 #include "grove/methods/local_model.h"
 #include "grove/problem/loss.h"
 #include "grove/run/option.h"
+#include "grove/run/prox_choice.h"
 
 namespace grove {
 
@@ -63,7 +64,7 @@ struct Config {
   Method method = Method::druid_vl;
   double penalty = 1e-3;
   std::optional<double> theta_penalty;
-  std::optional<double> prox;
+  std::optional<ProxChoice> prox;
   std::optional<double> step;
   std::string work = "5";
   std::string participation = "1";

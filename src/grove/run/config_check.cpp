@@ -29,6 +29,11 @@ Status check(const Config& config) {
   const auto work = make_work_loads(config.work, config.agents, config.seed);
   if (!work) return work.error();
 
+  if (config.method != Method::druid_vl && config.prox &&
+      std::holds_alternative<TunedProx>(config.prox->value))
+    return Error{"--prox", fmt::format("tuned goes by the number of local steps, and {} takes one; "
+                                       "expected a number, or --method druid-vl",
+                                       name_of(config.method))};
   if (needs_everyone(config.method)) {
     for (std::size_t i = 0; i < participation->size(); ++i)
       if ((*participation)[i] < 1)

@@ -18,6 +18,13 @@ double default_prox(const Config& config, const Objective& objective) {
   return 2 * config.penalty;
 }
 
+double prox_of(const Config& config, const Objective& objective, int work) {
+  if (!config.prox) return default_prox(config, objective);
+  if (const auto* tuned = std::get_if<TunedProx>(&config.prox->value))
+    return tuned_prox(tuned->rule, *tuned->base, work);
+  return std::get<double>(config.prox->value);
+}
+
 LocalSolverOptions solver_of(const Config& config) {
   switch (config.method) {
     case Method::druid_gd:
@@ -36,11 +43,11 @@ LocalSolverOptions solver_of(const Config& config) {
                                  static_cast<Index>(config.batch_hessian)}};
 }
 
-DruidOptions druid_options(const Config& config, const Objective& objective) {
+DruidOptions druid_options(const Config& config, const Objective& objective, int work) {
   return {.link = config.link,
           .penalty = config.penalty,
           .theta_penalty = *config.theta_penalty,
-          .prox = config.prox.value_or(default_prox(config, objective)),
+          .prox = prox_of(config, objective, work),
           .local_model = config.local_model,
           .solver = solver_of(config)};
 }
@@ -105,8 +112,11 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
 
   if (is_druid(config.method)) {
     if (!config.theta_penalty) config.theta_penalty = 2 * config.penalty;
-    for (const auto& objective : instance.objectives)
-      setup.options.push_back(druid_options(config, *objective));
+    if (auto* tuned = config.prox ? std::get_if<TunedProx>(&config.prox->value) : nullptr;
+        tuned && !tuned->base)
+      tuned->base = 2 * config.penalty;
+    for (std::size_t i = 0; i < instance.agents(); ++i)
+      setup.options.push_back(druid_options(config, *instance.objectives[i], setup.work_loads[i]));
     if (!config.prox && config.method != Method::druid_gd) config.prox = 2 * config.penalty;
     note_clamped_batches(config, instance, setup.notes);
     note_linearized_bound(config, instance, setup, setup.notes);

@@ -1,0 +1,156 @@
+#include "experiments/cell.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "grove/base/file.h"
+#include "grove/base/text.h"
+
+namespace grove::experiments {
+namespace {
+
+constexpr const char* format = "grove-cell/1";
+
+double largest_smoothness(const Instance& instance) {
+  double largest = 0;
+  for (const auto& objective : instance.objectives)
+    largest = std::max(largest, objective->smoothness());
+  return largest;
+}
+
+/// FNV-1a: a file name from a key. The key itself is in the file, so a clash cannot go unnoticed.
+std::uint64_t hash(std::string_view text) {
+  std::uint64_t value = 14695981039346656037ull;
+  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+  return value;
+}
+
+/// A synthetic set has no size; a file that was replaced by another usually has a different one.
+std::uintmax_t data_size(const std::string& data) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(data, error);
+  return error ? 0 : size;
+}
+
+/// JSON has no infinity: a diverged error is stored as null.
+nlohmann::json numbers_json(const std::vector<double>& values) {
+  nlohmann::json result = nlohmann::json::array();
+  for (const double value : values)
+    result.push_back(std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr));
+  return result;
+}
+
+std::vector<double> numbers_from(const nlohmann::json& array) {
+  std::vector<double> result;
+  for (const auto& value : array)
+    result.push_back(value.is_null() ? std::numeric_limits<double>::infinity()
+                                     : value.get<double>());
+  return result;
+}
+
+RunStatus status_from(const std::string& name) {
+  for (const RunStatus status : {RunStatus::converged, RunStatus::diverged, RunStatus::interrupted})
+    if (name == name_of(status)) return status;
+  return RunStatus::round_limit;
+}
+
+}  // namespace
+
+std::string Cell::key() const {
+  Config described = config;
+  nlohmann::json json = to_json(options_of(described));
+  json.erase("threads");  // no effect on the numbers
+  return fmt::format("{} | size {} | factor {} | reached {} | lost {} | {}", json.dump(),
+                     data_size(config.data), smoothness_factor ? exact(*smoothness_factor) : "-",
+                     exact(stop.reached), exact(stop.lost), timed ? "timed" : "untimed");
+}
+
+std::optional<std::size_t> CellResult::first_at(double level) const {
+  const auto found = std::ranges::find_if(error, [level](double value) { return value <= level; });
+  if (found == error.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - error.begin());
+}
+
+Result<std::optional<FinishedCell>> run_cell(const Cell& cell, const PreparedProblem& problem,
+                                             const RunHooks& hooks) {
+  Config config = cell.config;
+  config.threads = 1;
+  if (cell.smoothness_factor) {
+    const double smoothness = largest_smoothness(problem.instance);
+    if (is_druid(config.method))
+      config.prox = *cell.smoothness_factor * smoothness;
+    else
+      config.step = *cell.smoothness_factor / smoothness;
+  }
+  CellResult result;
+  bool over = false;
+  RunHooks watching = hooks;
+  watching.measured = [&](const TracePoint& point) {
+    const double error = point.relative_error.value_or(std::nan(""));
+    result.lost = result.lost || !(error <= cell.stop.lost);
+    over = result.lost || error <= cell.stop.reached;
+    result.round.push_back(static_cast<double>(point.round));
+    result.error.push_back(error);
+    result.seconds.push_back(point.seconds);
+    result.broadcasts.push_back(static_cast<double>(point.cost.broadcasts));
+  };
+  watching.interrupted = [&] { return over || hooks.interrupted(); };
+  auto record = run_prepared(config, problem, watching);
+  if (!record) return record.error();
+  result.status = record->outcome.status;
+  result.lost = result.lost || result.status == RunStatus::diverged;
+  if (result.status == RunStatus::interrupted && !over) return std::optional<FinishedCell>{};
+  return std::optional<FinishedCell>{{std::move(result), std::move(*record)}};
+}
+
+Result<CellStore> CellStore::open(const std::filesystem::path& folder) {
+  std::error_code error;
+  for (const char* part : {"cells", "records"}) {
+    std::filesystem::create_directories(folder / part, error);
+    if (error) return Error{folder.string(), "cannot make this folder: " + error.message()};
+  }
+  return CellStore(folder);
+}
+
+std::filesystem::path CellStore::path_of(const std::string& key) const {
+  return folder_ / "cells" / fmt::format("{:016x}.json", hash(key));
+}
+
+std::optional<CellResult> CellStore::load(const Cell& cell) const {
+  const std::string key = cell.key();
+  const auto text = read_file(path_of(key));
+  if (!text) return std::nullopt;
+  const auto json = nlohmann::json::parse(*text, nullptr, false);
+  if (json.is_discarded() || json.value("format", "") != format || json.value("key", "") != key)
+    return std::nullopt;
+  CellResult result;
+  result.status = status_from(json.value("status", ""));
+  result.lost = json.value("lost", false);
+  result.round = numbers_from(json.at("round"));
+  result.error = numbers_from(json.at("error"));
+  result.seconds = numbers_from(json.at("seconds"));
+  result.broadcasts = numbers_from(json.at("broadcasts"));
+  return result;
+}
+
+Status CellStore::save(const Cell& cell, const FinishedCell& finished) const {
+  const CellResult& result = finished.result;
+  const std::string key = cell.key();
+  const nlohmann::json json = {{"format", format},
+                               {"key", key},
+                               {"status", name_of(result.status)},
+                               {"lost", result.lost},
+                               {"round", numbers_json(result.round)},
+                               {"error", numbers_json(result.error)},
+                               {"seconds", numbers_json(result.seconds)},
+                               {"broadcasts", numbers_json(result.broadcasts)}};
+  if (!cell.record.empty())
+    if (const Status status = write_file_atomically(folder_ / "records" / (cell.record + ".json"),
+                                                    to_json(finished.record).dump() + "\n");
+        !status)
+      return status;
+  return write_file_atomically(path_of(key), json.dump() + "\n");
+}
+
+}  // namespace grove::experiments

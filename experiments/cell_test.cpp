@@ -1,0 +1,124 @@
+#include "experiments/cell.h"
+
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "experiments/reproduce.h"
+#include "grove/base/file.h"
+
+namespace grove::experiments {
+namespace {
+
+std::filesystem::path fresh_folder(const std::string& name) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / name;
+  std::filesystem::remove_all(folder);
+  return folder;
+}
+
+Cell small_cell() {
+  Cell cell;
+  cell.config.data = "synthetic:gaussian,samples=120,features=4";
+  cell.config.agents = 4;
+  cell.config.graph = "ring";
+  cell.config.l2 = 0.1;
+  cell.config.penalty = 0.05;
+  cell.config.rounds = 30;
+  cell.config.tolerance = 0;
+  return cell;
+}
+
+TEST(CellStore, GivesBackWhatWasSavedAndNothingElse) {
+  const auto store = CellStore::open(fresh_folder("grove-cells"));
+  ASSERT_TRUE(store);
+  Cell cell = small_cell();
+  cell.record = "whole";
+  EXPECT_FALSE(store->load(cell));
+  const auto problem = prepare(cell.config);
+  ASSERT_TRUE(problem);
+  const auto finished = run_cell(cell, *problem, {});
+  ASSERT_TRUE(finished && *finished);
+  ASSERT_TRUE(store->save(cell, **finished));
+
+  const auto loaded = store->load(cell);
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->error, (*finished)->result.error);
+  EXPECT_EQ(loaded->round.size(), 31u);
+  EXPECT_EQ(loaded->broadcasts.back(), 4 * 30);
+  EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(testing::TempDir()) /
+                                      "grove-cells/records/whole.json"));
+
+  Cell other = cell;
+  other.config.penalty = 0.06;
+  EXPECT_FALSE(store->load(other));
+  other = cell;
+  other.stop.reached = 0.1;
+  EXPECT_FALSE(store->load(other));
+}
+
+TEST(Cell, EndsWhereItsStopRuleSays) {
+  Cell cell = small_cell();
+  cell.stop.reached = 0.05;
+  const auto problem = prepare(cell.config);
+  ASSERT_TRUE(problem);
+  const auto reached = run_cell(cell, *problem, {});
+  ASSERT_TRUE(reached && *reached);
+  const auto& errors = (*reached)->result.error;
+  EXPECT_LE(errors.back(), 0.05);
+  EXPECT_GT(errors[errors.size() - 2], 0.05);
+  EXPECT_FALSE((*reached)->result.lost);
+
+  cell.stop = {.reached = 0, .lost = 0.5};  // the start, with error 1, is beyond it
+  const auto lost = run_cell(cell, *problem, {});
+  ASSERT_TRUE(lost && *lost);
+  EXPECT_TRUE((*lost)->result.lost);
+  EXPECT_EQ((*lost)->result.error.size(), 1u);
+}
+
+TEST(Cell, AnInterruptedRunIsNotAResult) {
+  const Cell cell = small_cell();
+  const auto problem = prepare(cell.config);
+  ASSERT_TRUE(problem);
+  RunHooks hooks;
+  hooks.interrupted = [] { return true; };
+  const auto result = run_cell(cell, *problem, hooks);
+  ASSERT_TRUE(result);
+  EXPECT_FALSE(*result);
+}
+
+// The whole job in its small form: interrupted at the third cell, resumed, and called a third time.
+TEST(Reproduce, QuickFormDrawsEverythingAndResumes) {
+  ReproduceOptions options;
+  options.scale = quick_scale();
+  options.out = fresh_folder("grove-reproduce-quick");
+  options.hooks.seconds = [] {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(now).count();
+  };
+  Progress last;
+  options.hooks.progress = [&last](const Progress& now) { last = now; };
+  options.hooks.interrupted = [&last] { return last.cells_done >= 3; };
+  const auto cut = reproduce(options);
+  ASSERT_TRUE(cut) << cut.error().text();
+  EXPECT_FALSE(*cut);
+  EXPECT_FALSE(std::filesystem::exists(options.out / "report.md"));
+
+  options.hooks.interrupted = [] { return false; };
+  const auto done = reproduce(options);
+  ASSERT_TRUE(done) << done.error().text();
+  ASSERT_TRUE(*done);
+  EXPECT_EQ(last.cells_done, last.cells);
+  for (const char* name : {"report.md", "report.html", "figure1a-literal-linearized.svg",
+                           "figure1b-picture-augmented.png", "figure1a-picture-linearized.csv",
+                           "figure2-picture-linearized.svg", "records/P2D2.json"})
+    EXPECT_TRUE(std::filesystem::exists(options.out / name)) << name;
+  EXPECT_NE(read_file(options.out / "report.html")->find("data:image/svg+xml"), std::string::npos);
+
+  const std::string report = *read_file(options.out / "report.md");
+  ASSERT_TRUE(reproduce(options));
+  EXPECT_EQ(last.effort_run, 0);  // nothing was left to run
+  EXPECT_EQ(*read_file(options.out / "report.md"), report);
+}
+
+}  // namespace
+}  // namespace grove::experiments

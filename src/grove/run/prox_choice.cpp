@@ -1,0 +1,72 @@
+#include "grove/run/prox_choice.h"
+
+#include "grove/base/text.h"
+
+namespace grove {
+namespace {
+
+Result<TunedProx> parse_tuned(std::string_view settings) {
+  TunedProx tuned;
+  if (settings.empty()) return tuned;
+  for (const std::string_view setting : split(settings, ',')) {
+    const std::size_t equals = setting.find('=');
+    const std::string_view key = trim(setting.substr(0, equals));
+    const auto value =
+        equals == std::string_view::npos ? std::nullopt : parse_double(setting.substr(equals + 1));
+    double* target = key == "c"      ? &tuned.rule.contraction
+                     : key == "zeta" ? &tuned.rule.zeta
+                     : key == "work" ? &tuned.rule.mean_work
+                     : key == "eps"  ? &tuned.base.emplace()
+                                     : nullptr;
+    if (!target || !value)
+      return Error{"", fmt::format("'{}' is unknown after tuned:; expected c=C, zeta=Z, work=E or "
+                                   "eps=EPS, separated by commas",
+                                   setting)};
+    *target = *value;
+  }
+  if (tuned.base && !Range::positive().contains(*tuned.base))
+    return Error{"", "tuned needs eps above 0"};
+  if (!valid(tuned.rule))
+    return Error{"",
+                 fmt::format("tuned needs c in (0, 1), zeta of 0 or more, work of 1 or more and "
+                             "(1 + zeta) c below 1; got c={}, zeta={}, work={}",
+                             exact(tuned.rule.contraction), exact(tuned.rule.zeta),
+                             exact(tuned.rule.mean_work))};
+  return tuned;
+}
+
+std::string text_of(const TunedProx& tuned) {
+  std::string text = fmt::format("tuned:c={},zeta={},work={}", exact(tuned.rule.contraction),
+                                 exact(tuned.rule.zeta), exact(tuned.rule.mean_work));
+  if (tuned.base) text += ",eps=" + exact(*tuned.base);
+  return text;
+}
+
+}  // namespace
+
+Option prox_option(OptionText text, std::optional<ProxChoice>& target) {
+  return {text.name,
+          text.value,
+          text.help,
+          text.group,
+          [&target](std::string_view given) -> Status {
+            if (given == "tuned" || given.starts_with("tuned:")) {
+              const auto tuned = parse_tuned(given.size() > 6 ? given.substr(6) : "");
+              if (!tuned) return tuned.error();
+              return target = *tuned, success();
+            }
+            const auto number = parse_double(given);
+            if (number && Range::non_negative().contains(*number))
+              return target = *number, success();
+            return Error{"",
+                         fmt::format("expected {} or tuned[:c=C,zeta=Z,work=E,eps=EPS], got '{}'",
+                                     Range::non_negative().text(), given)};
+          },
+          [&target]() -> nlohmann::json {
+            if (!target) return nullptr;
+            if (const auto* tuned = std::get_if<TunedProx>(&target->value)) return text_of(*tuned);
+            return std::get<double>(target->value);
+          }};
+}
+
+}  // namespace grove

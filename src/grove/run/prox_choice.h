@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <variant>
+
+#include "grove/run/option.h"
+#include "grove/theory/tuned_prox.h"
+
+namespace grove {
+
+/// eps_i by work load, from Corollary 1's surrogate rule.
+struct TunedProx {
+  TunedProxRule rule;
+  std::optional<double> base;  ///< eps at the mean work load (2 mu_z)
+};
+
+/// One eps for every agent, or tuned.
+struct ProxChoice {
+  ProxChoice(double eps) : value(eps) {}
+  ProxChoice(TunedProx tuned) : value(tuned) {}
+
+  std::variant<double, TunedProx> value;
+};
+
+/// `EPS`, `tuned` or `tuned:c=C,zeta=Z,work=E,eps=EPS` with any of the keys.
+Option prox_option(OptionText text, std::optional<ProxChoice>& target);
+
+}  // namespace grove

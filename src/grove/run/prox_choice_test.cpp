@@ -1,0 +1,65 @@
+#include "grove/run/prox_choice.h"
+
+#include <gtest/gtest.h>
+
+#include "grove/run/run.h"
+
+namespace grove {
+namespace {
+
+Config small_run() {
+  Config config;
+  config.data = "synthetic:gaussian,samples=90,features=3";
+  config.agents = 3;
+  config.graph = "path";
+  config.work = "2,10,19";
+  config.penalty = 0.05;
+  config.rounds = 2;
+  return config;
+}
+
+Status set(Config& config, const std::string& text) {
+  auto options = options_of(config);
+  return set_option(*find_option(options, "prox"), text);
+}
+
+// 0.1 c^(E - 10) [1 - (1+zeta) c^10] / [1 - (1+zeta) c^E], worked out apart for c = 0.98,
+// zeta = 0.005: c^2 = 0.9604, c^10 = 0.8170728068875467, c^19 = 0.6812326242398921.
+TEST(ProxChoice, TunedGivesEveryAgentTheWeightOfItsWorkLoad) {
+  Config config = small_run();
+  ASSERT_TRUE(set(config, "tuned"));
+  const auto record = run(config);
+  ASSERT_TRUE(record) << record.error().text();
+  const double c10 = 0.8170728068875467, c2 = 0.9604, c19 = 0.6812326242398921;
+  const double top = 1 - 1.005 * c10;
+  EXPECT_NEAR(*record->agents[0].prox, 0.1 * (c2 / c10) * top / (1 - 1.005 * c2), 1e-13);
+  EXPECT_NEAR(*record->agents[1].prox, 0.1, 1e-15);
+  EXPECT_NEAR(*record->agents[2].prox, 0.1 * (c19 / c10) * top / (1 - 1.005 * c19), 1e-13);
+  EXPECT_EQ(record->config.at("prox"), "tuned:c=0.98,zeta=0.005,work=10,eps=0.1");
+}
+
+TEST(ProxChoice, ReadsBackWhatItShows) {
+  Config config = small_run();
+  ASSERT_TRUE(set(config, "tuned:c=0.9,work=4,zeta=0.01,eps=0.5"));
+  const std::string shown = find_option(options_of(config), "prox")->get().get<std::string>();
+  EXPECT_EQ(shown, "tuned:c=0.9,zeta=0.01,work=4,eps=0.5");
+  Config again = small_run();
+  ASSERT_TRUE(set(again, shown));
+  ASSERT_TRUE(set(again, "0.25"));
+  EXPECT_EQ(std::get<double>(again.prox->value), 0.25);
+}
+
+TEST(ProxChoice, RefusesWhatItCannotMean) {
+  Config config = small_run();
+  for (const char* wrong : {"tuned:c=1", "tuned:c=0.99,zeta=0.02", "tuned:steps=4", "tuned:c",
+                            "tuned:work=0.5", "tuned:eps=0", "-1", "much", "tunedd"})
+    EXPECT_FALSE(set(config, wrong)) << wrong;
+  ASSERT_TRUE(set(config, "tuned"));
+  config.method = Method::druid_newton;
+  const Status status = check(config);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().where, "--prox");
+}
+
+}  // namespace
+}  // namespace grove
