@@ -73,8 +73,10 @@ std::string script_of(const Figure& figure, bool svg, const std::string& output)
           "{}$c{} using 1:3:4 with filledcurves fc rgb '{}' fs transparent solid "
           "0.15 noborder notitle",
           plots.empty() ? "" : ", ", k, colour);
+    // gnuplot leaves a block without points out of the legend; a curve that is NaN it names.
+    const std::string source = curve.x.empty() ? "NaN" : fmt::format("$c{} using 1:2", k);
     plots += fmt::format(
-        "{}$c{} using 1:2 with {} lw 2 dt {} lc rgb '{}'{} title {}", plots.empty() ? "" : ", ", k,
+        "{}{} with {} lw 2 dt {} lc rgb '{}'{} title {}", plots.empty() ? "" : ", ", source,
         figure.points ? "linespoints" : "lines", dashes[(k / colours.size() + k) % dashes.size()],
         colour, figure.points ? fmt::format(" pt {}", 5 + k) : "", gnuplot_text(curve.name));
   }
