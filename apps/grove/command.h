@@ -40,5 +40,7 @@ Command predict_command();
 Command data_command();
 Command reproduce_command();
 Command theory_command();
+Command peer_command();
+Command network_command();
 
 }  // namespace grove::app

@@ -83,7 +83,8 @@ int run_program(int argc, char** argv) {
   program.require_subcommand(1);
   const std::vector<Command> commands = {
       grove::app::train_command(), grove::app::predict_command(),   grove::app::compare_command(),
-      grove::app::data_command(),  grove::app::reproduce_command(), grove::app::theory_command()};
+      grove::app::data_command(),  grove::app::reproduce_command(), grove::app::theory_command(),
+      grove::app::peer_command(),  grove::app::network_command()};
   std::vector<Filled> filled(commands.size());
   std::vector<CLI::App*> subs;
   for (std::size_t k = 0; k < commands.size(); ++k)

@@ -4,6 +4,8 @@
 #include <cassert>
 #include <numeric>
 
+#include "grove/agent/matrix_columns.h"
+
 namespace grove {
 
 BroadcastLinks::BroadcastLinks(std::vector<double> penalties, const Vector& start)
@@ -34,6 +36,30 @@ void BroadcastLinks::end_round(const Vector& x, bool spoke) {
     dual_.col(slot) += (0.5 * penalties_[slot]) * (x - heard_.col(slot));
     heard_now_[slot] = 0;
   }
+}
+
+void BroadcastLinks::connect(double penalty, const Vector& x) {
+  penalties_.push_back(penalty);
+  total_penalty_ += penalty;
+  append_column(heard_, x);
+  append_column(dual_, Vector::Zero(x.size()));
+  heard_now_.push_back(0);
+}
+
+void BroadcastLinks::disconnect(std::size_t slot) {
+  const auto at = static_cast<std::ptrdiff_t>(slot);
+  penalties_.erase(penalties_.begin() + at);
+  total_penalty_ = std::accumulate(penalties_.begin(), penalties_.end(), 0.0);
+  remove_column(heard_, static_cast<Index>(slot));
+  remove_column(dual_, static_cast<Index>(slot));
+  heard_now_.erase(heard_now_.begin() + at);
+}
+
+double BroadcastLinks::disagreement(const Vector& x) const {
+  double largest = 0;
+  for (Index slot = 0; slot < heard_.cols(); ++slot)
+    largest = std::max(largest, (x - heard_.col(slot)).norm());
+  return largest;
 }
 
 void BroadcastLinks::save(ByteWriter& writer) const {

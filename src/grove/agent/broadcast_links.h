@@ -17,6 +17,9 @@ class BroadcastLinks final : public Links {
   std::span<const double> payload_to(std::size_t slot, const Vector& x) const override;
   void receive(std::size_t slot, const Message& message) override;
   void end_round(const Vector& x, bool spoke) override;
+  void connect(double penalty, const Vector& x) override;
+  void disconnect(std::size_t slot) override;
+  double disagreement(const Vector& x) const override;
   void save(ByteWriter& writer) const override;
   void load(ByteReader& reader) override;
 

@@ -1,7 +1,10 @@
 #include "grove/agent/edge_links.h"
 
+#include <algorithm>
 #include <cassert>
 #include <numeric>
+
+#include "grove/agent/matrix_columns.h"
 
 namespace grove {
 
@@ -10,7 +13,8 @@ EdgeLinks::EdgeLinks(std::vector<double> penalties, const Vector& start)
       total_penalty_(std::accumulate(penalties_.begin(), penalties_.end(), 0.0)),
       u_(start.size(), static_cast<Index>(penalties_.size())),
       spoken_(Matrix::Zero(start.size(), static_cast<Index>(penalties_.size()))),
-      latest_(penalties_.size(), 0) {
+      latest_(penalties_.size(), 0),
+      mismatch_(penalties_.size(), 0) {
   // u_ij = mu x_i: a link that does not pull, as broadcast links start.
   for (Index slot = 0; slot < u_.cols(); ++slot) u_.col(slot) = penalties_[slot] * start;
 }
@@ -33,7 +37,32 @@ void EdgeLinks::receive(std::size_t slot, const Message& message) {
   if (message.sequence <= latest_[slot]) return;
   latest_[slot] = message.sequence;
   auto u = u_.col(static_cast<Index>(slot));
-  u = 0.5 * (u + Eigen::Map<const Vector>(message.payload.data(), u.size()));
+  const Eigen::Map<const Vector> heard(message.payload.data(), u.size());
+  mismatch_[slot] = (heard - u).norm() / penalties_[slot];
+  u = 0.5 * (u + heard);
+}
+
+void EdgeLinks::connect(double penalty, const Vector& x) {
+  penalties_.push_back(penalty);
+  total_penalty_ += penalty;
+  append_column(u_, penalty * x);
+  append_column(spoken_, penalty * x);
+  latest_.push_back(0);
+  mismatch_.push_back(0);
+}
+
+void EdgeLinks::disconnect(std::size_t slot) {
+  const auto at = static_cast<std::ptrdiff_t>(slot);
+  penalties_.erase(penalties_.begin() + at);
+  total_penalty_ = std::accumulate(penalties_.begin(), penalties_.end(), 0.0);
+  remove_column(u_, static_cast<Index>(slot));
+  remove_column(spoken_, static_cast<Index>(slot));
+  latest_.erase(latest_.begin() + at);
+  mismatch_.erase(mismatch_.begin() + at);
+}
+
+double EdgeLinks::disagreement(const Vector&) const {
+  return mismatch_.empty() ? 0 : std::ranges::max(mismatch_);
 }
 
 void EdgeLinks::save(ByteWriter& writer) const {

@@ -18,6 +18,9 @@ class EdgeLinks final : public Links {
   std::span<const double> payload_to(std::size_t slot, const Vector& x) const override;
   void receive(std::size_t slot, const Message& message) override;
   void end_round(const Vector&, bool) override {}
+  void connect(double penalty, const Vector& x) override;
+  void disconnect(std::size_t slot) override;
+  double disagreement(const Vector& x) const override;
   void save(ByteWriter& writer) const override;
   void load(ByteReader& reader) override;
 
@@ -27,6 +30,7 @@ class EdgeLinks final : public Links {
   Matrix u_;                           ///< column per slot: u_ij
   Matrix spoken_;                      ///< column per slot: 2 mu x_i - u_ij as last sent
   std::vector<std::uint64_t> latest_;  ///< sequence of the newest message heard, per slot
+  std::vector<double> mismatch_;       ///< |message - u_ij| / mu_ij of that message
 };
 
 }  // namespace grove

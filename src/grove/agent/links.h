@@ -37,6 +37,15 @@ class Links {
   /// `spoke`: whether this agent was active in the round that ends.
   virtual void end_round(const Vector& x, bool spoke) = 0;
 
+  /// One more neighbour, in a new last slot: a link that does not pull yet.
+  virtual void connect(double penalty, const Vector& x) = 0;
+  /// The neighbour is gone for good; the slots after it move down by one.
+  virtual void disconnect(std::size_t slot) = 0;
+
+  /// How far the latest messages were from what the links expected, in units of x: the largest
+  /// over the links. Zero at both ends of a link means that the two agree.
+  virtual double disagreement(const Vector& x) const = 0;
+
   virtual void save(ByteWriter& writer) const = 0;
   virtual void load(ByteReader& reader) = 0;
 };

@@ -12,6 +12,8 @@ std::optional<Theta> make_theta(const DruidOptions& options, const AgentContext&
 
 DruidAgent::DruidAgent(const DruidOptions& options, AgentContext context)
     : context_(std::move(context)),
+      penalty_(options.penalty),
+      theta_penalty_(options.theta_penalty),
       prox_(options.prox),
       model_kind_(options.local_model),
       solver_(make_local_solver(options.solver, *context_.objective)),
@@ -57,6 +59,25 @@ Message DruidAgent::message_to(std::size_t slot) const {
 
 void DruidAgent::receive(std::size_t slot, const Message& message) {
   links_->receive(slot, message);
+}
+
+void DruidAgent::add_neighbour(const Neighbour& neighbour) {
+  context_.neighbours.push_back(neighbour);
+  links_->connect(penalty_, x_);
+}
+
+void DruidAgent::drop_neighbour(std::size_t slot) {
+  context_.neighbours.erase(context_.neighbours.begin() + static_cast<std::ptrdiff_t>(slot));
+  links_->disconnect(slot);
+}
+
+void DruidAgent::hold(const Regularizer& regularizer, std::size_t network_size) {
+  if (regularizer.trivial())
+    theta_.reset();
+  else if (theta_)
+    theta_->set_network_size(network_size);
+  else
+    theta_.emplace(regularizer, theta_penalty_, network_size, x_);
 }
 
 void DruidAgent::end_round() {

@@ -28,6 +28,13 @@ class DruidAgent final : public Agent {
   Message message_to(std::size_t slot) const override;
   void receive(std::size_t slot, const Message& message) override;
   void end_round() override;
+  /// The network may change under a running agent (edge links): see Links.
+  void add_neighbour(const Neighbour& neighbour);  ///< in a new last slot
+  void drop_neighbour(std::size_t slot);
+  double disagreement() const { return links_->disagreement(x_); }
+  /// Takes over, or keeps, the regularizer of a network of that size; a trivial one lets it go.
+  void hold(const Regularizer& regularizer, std::size_t network_size);
+
   const Vector& estimate() const override { return x_; }
   const Vector* regularized_estimate() const override;
   const Cost& cost() const override { return cost_; }
@@ -39,7 +46,9 @@ class DruidAgent final : public Agent {
   void speak(const Activation& activation);
 
   AgentContext context_;
-  double prox_;  ///< eps_i
+  double penalty_;        ///< mu_z of links to come
+  double theta_penalty_;  ///< mu_theta
+  double prox_;           ///< eps_i
   LocalModelKind model_kind_;
   std::unique_ptr<LocalSolver> solver_;
   std::unique_ptr<Links> links_;

@@ -16,6 +16,10 @@ class Theta {
   double penalty() const { return penalty_; }
   const Vector& value() const { return theta_; }
 
+  void set_network_size(std::size_t network_size) {
+    prox_step_ = static_cast<double>(network_size) / penalty_;
+  }
+
   void add_pull(const Vector& x, Vector& pull) const;  ///< pull += lambda + mu_theta (x - theta)
   void update(const Vector& x, Vector& buffer);        ///< eq. (9b), (9d)
 

@@ -1,0 +1,196 @@
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include <unistd.h>
+
+#include "command.h"
+#include "grove/report/summary.h"
+#include "grove/runtime/peer/layout.h"
+#include "grove/runtime/peer/operator.h"
+#include "grove/runtime/peer/supervisor.h"
+#include "outputs.h"
+#include "terminal.h"
+
+namespace grove::app {
+namespace {
+
+using nlohmann::json;
+using peer::Layout;
+using peer::Supervisor;
+
+struct NetworkSettings {
+  std::string action, dir;
+  peer::LayoutOptions layout;
+  Outputs outputs;
+};
+
+/// What every peer says of itself; null where one does not answer.
+std::vector<json> ask_all(const Layout& layout, const peer::TlsIdentity& identity) {
+  std::vector<json> answers;
+  for (const auto& peer : layout.peers) {
+    auto answer = ask_status(peer, identity);
+    answers.push_back(answer ? std::move(*answer) : json(nullptr));
+  }
+  return answers;
+}
+
+std::string row_of(const std::string& name, const json& status, const std::string& note) {
+  if (status.is_null()) return fmt::format("{:<10} {:<10} {}\n", name, "silent", note);
+  const auto number = [&](const char* key, const char* form) {
+    return status.at(key).is_null() ? "-"
+                                    : fmt::format(fmt::runtime(form), status.at(key).get<double>());
+  };
+  return fmt::format(
+      "{:<10} {:<10} {:>11} {:>10} {:>10} {:>7} {:>10} {:>11}  {}\n", name,
+      status.at("phase").get<std::string>(), status.at("activations").get<std::uint64_t>(),
+      number("residual", "{:.2e}"), number("network_residual", "{:.2e}"),
+      fmt::format("{}/{}", status.at("connected").get<int>(), status.at("neighbours").get<int>()),
+      human_bytes(status.at("bytes").get<double>()), number("checkpoint_age", "{:.1f} s"), note);
+}
+
+std::string header() {
+  return fmt::format("{:<10} {:<10} {:>11} {:>10} {:>10} {:>7} {:>10} {:>11}\n", "peer", "phase",
+                     "activations", "residual", "largest", "links", "traffic", "checkpoint");
+}
+
+/// The last answer of each peer stays on the screen after it has ended.
+class LiveTable {
+ public:
+  LiveTable(const Layout& layout, bool visible)
+      : layout_(layout), visible_(visible), last_(layout.peers.size(), nullptr) {}
+
+  void update(const peer::TlsIdentity& identity, const Supervisor& supervisor) {
+    if (!visible_) return;
+    for (std::size_t k = 0; k < last_.size(); ++k)
+      if (supervisor.state(k) == Supervisor::State::running)
+        if (auto answer = ask_status(layout_.peers[k], identity)) last_[k] = std::move(*answer);
+    if (drawn_) fmt::print(stderr, "\033[{}A", last_.size() + 1);
+    std::string text = header();
+    for (std::size_t k = 0; k < last_.size(); ++k)
+      text += row_of(layout_.peers[k].name, last_[k], note(supervisor, k));
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 4)
+      text.replace(at, 1, "\033[K\n");
+    fmt::print(stderr, "{}", text);
+    drawn_ = true;
+  }
+
+ private:
+  static std::string note(const Supervisor& supervisor, std::size_t k) {
+    constexpr std::array names{"", "restarting", "converged", "stopped", "failed"};
+    std::string text = names[static_cast<std::size_t>(supervisor.state(k))];
+    if (supervisor.restarts(k) > 0) text += fmt::format(" (restarts: {})", supervisor.restarts(k));
+    return text;
+  }
+
+  const Layout& layout_;
+  bool visible_;
+  bool drawn_ = false;
+  std::vector<json> last_;
+};
+
+int init(const NetworkSettings& settings) {
+  const auto layout = peer::make_layout(settings.layout);
+  if (!layout) return fail(layout.error());
+  if (!settings.outputs.quiet)
+    fmt::print("{} peers in {}. Start them with: grove network up {}\n", layout->peers.size(),
+               settings.layout.out, settings.layout.out);
+  return ok;
+}
+
+void tell_end(const Layout& layout, const Supervisor& supervisor) {
+  for (std::size_t k = 0; k < layout.peers.size(); ++k)
+    if (supervisor.state(k) == Supervisor::State::failed)
+      fmt::print(stderr, "grove: {}: failed; see {}\n", layout.peers[k].name,
+                 (layout.peers[k].folder / "log.txt").string());
+}
+
+int up(const NetworkSettings& settings, const Layout& layout, const peer::TlsIdentity& identity) {
+  watch_for_interrupts();
+  Supervisor supervisor(layout, "/proc/self/exe");
+  LiveTable table(layout, !settings.outputs.quiet && ::isatty(STDERR_FILENO));
+  double next_table = 0;
+  do {
+    supervisor.look(monotonic_seconds());
+    if (interrupted()) supervisor.terminate();
+    if (monotonic_seconds() >= next_table) {
+      table.update(identity, supervisor);
+      next_table = monotonic_seconds() + 0.5;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  } while (supervisor.any_running());
+  table.update(identity, supervisor);
+  tell_end(layout, supervisor);
+  if (supervisor.all_converged()) {
+    if (!settings.outputs.quiet)
+      fmt::print("{} peers converged; models: {}/*/state/model.json\n", layout.peers.size(),
+                 layout.folder.string());
+    return ok;
+  }
+  fmt::print(stderr, "grove: network up: ended before every peer had converged\n");
+  return transport_failed;
+}
+
+int show_status(const NetworkSettings& settings, const Layout& layout,
+                const peer::TlsIdentity& identity) {
+  const auto answers = ask_all(layout, identity);
+  if (settings.outputs.json) {
+    json result = json::object();
+    for (std::size_t k = 0; k < answers.size(); ++k) result[layout.peers[k].name] = answers[k];
+    fmt::print("{}\n", result.dump(1));
+  } else {
+    fmt::print("{}", header());
+    for (std::size_t k = 0; k < answers.size(); ++k)
+      fmt::print("{}", row_of(layout.peers[k].name, answers[k], ""));
+  }
+  const auto silent =
+      std::ranges::count_if(answers, [](const json& answer) { return answer.is_null(); });
+  return silent == 0 ? ok : transport_failed;
+}
+
+int down(const NetworkSettings& settings, const Layout& layout, const peer::TlsIdentity& identity) {
+  std::size_t told = 0;
+  for (const auto& peer : layout.peers) told += static_cast<bool>(ask_stop(peer, identity));
+  if (!settings.outputs.quiet)
+    fmt::print("told {} of {} peers to stop\n", told, layout.peers.size());
+  return ok;
+}
+
+int run_network(const NetworkSettings& settings) {
+  if (settings.action == "init") return init(settings);
+  const bool known =
+      settings.action == "up" || settings.action == "status" || settings.action == "down";
+  if (!known)
+    return fail({"network", fmt::format("'{}' is unknown; expected init, up, status or down",
+                                        settings.action)});
+  if (settings.dir.empty())
+    return fail({"network " + settings.action, "expected the folder that grove network init made"});
+  const auto layout = peer::read_layout(settings.dir);
+  if (!layout) return fail(layout.error());
+  const auto identity = peer::load_identity(layout->operator_files());
+  if (!identity) return fail(identity.error());
+  if (settings.action == "up") return up(settings, *layout, *identity);
+  if (settings.action == "status") return show_status(settings, *layout, *identity);
+  return down(settings, *layout, *identity);
+}
+
+}  // namespace
+
+Command network_command() {
+  auto settings = std::make_shared<NetworkSettings>();
+  settings->layout.training.tolerance = 1e-8;
+  Command command{.name = "network",
+                  .summary = "try a network of peers out on this machine",
+                  .positionals = {{"action", true}, {"dir"}},
+                  .options = options_of(settings->layout),
+                  .run = [settings] { return run_network(*settings); },
+                  .takes_config = true};
+  auto& options = command.options;
+  options.push_back(text_option({"action", "init | up | status | down", "what to do", "Network"},
+                                settings->action));
+  options.push_back(text_option({"dir", "DIR", "folder of the network", "Network"}, settings->dir));
+  add_quiet_and_json(settings->outputs, options);
+  return command;
+}
+
+}  // namespace grove::app

@@ -1,0 +1,43 @@
+#include <memory>
+
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include "command.h"
+#include "grove/runtime/peer/peer.h"
+#include "terminal.h"
+
+namespace grove::app {
+namespace {
+
+std::shared_ptr<spdlog::logger> make_log() {
+  auto log =
+      std::make_shared<spdlog::logger>("peer", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  log->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
+  log->flush_on(spdlog::level::info);
+  return log;
+}
+
+int run(const std::string& config_file) {
+  if (config_file.empty()) return fail({"--config", "missing; expected peer.toml"});
+  auto config = peer::read_peer_config(config_file);
+  if (!config) return fail(config.error());
+  watch_for_interrupts();
+  const peer::PeerHooks hooks{.log = make_log(), .interrupted = interrupted};
+  const auto outcome = peer::run_peer(std::move(*config), hooks);
+  if (!outcome) return fail({config_file, outcome.error().text()});
+  return ok;
+}
+
+}  // namespace
+
+Command peer_command() {
+  auto config_file = std::make_shared<std::string>();
+  Command command{.name = "peer",
+                  .summary = "run one agent of a real network",
+                  .run = [config_file] { return run(*config_file); }};
+  command.options.push_back(
+      text_option({"config", "FILE.toml", "what the peer is told", "Peer"}, *config_file));
+  return command;
+}
+
+}  // namespace grove::app

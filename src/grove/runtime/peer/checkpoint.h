@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grove/base/result.h"
+
+namespace grove::peer {
+
+/// All a peer needs to go on after a crash. Random numbers are keyed by the sequence, so it is also
+/// the random position.
+struct Checkpoint {
+  std::string fingerprint;     ///< of the problem: state of another one is useless
+  std::uint64_t sequence = 0;  ///< of the latest activation
+  bool holds_regularizer = false;
+  bool done = false;                    ///< the network had agreed to stop
+  std::vector<std::string> neighbours;  ///< in slot order
+  std::vector<std::uint64_t> heard;     ///< newest sequence of each
+  std::string agent;                    ///< Agent::save
+};
+
+/// Magic line, SHA-256, content.
+std::string encode(const Checkpoint& checkpoint);
+Result<Checkpoint> decode(std::string_view bytes);
+
+Status write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
+
+struct FoundCheckpoint {
+  std::optional<Checkpoint> checkpoint;
+  std::string trouble;  ///< empty, or why there is none and where the bad file was put
+};
+/// A file that cannot be used is renamed, never deleted or overwritten.
+FoundCheckpoint find_checkpoint(const std::filesystem::path& path, const std::string& fingerprint);
+
+/// Renames the file out of the way; returns the new name, or nothing where that failed.
+std::string set_aside(const std::filesystem::path& path);
+
+}  // namespace grove::peer

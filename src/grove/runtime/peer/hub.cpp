@@ -1,0 +1,140 @@
+#include "grove/runtime/peer/hub.h"
+
+#include <algorithm>
+
+#include "grove/base/random.h"
+#include "grove/runtime/peer/clock.h"
+#include "grove/runtime/peer/hub_link.h"
+
+namespace grove::peer {
+
+std::uint32_t agent_number(std::string_view name) {
+  std::uint32_t hash = 2166136261;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
+  return hash;
+}
+
+Hub::Hub(HubTerms terms, std::shared_ptr<spdlog::logger> log)
+    : terms_(std::move(terms)), log_(std::move(log)) {}
+
+Hub::~Hub() = default;
+
+void Hub::add_link(const std::string& name, std::uint64_t latest_heard) {
+  const std::lock_guard lock(mutex_);
+  auto& link = links_[name];
+  if (!link) link = std::make_unique<Link>();
+  link->latest = std::max(link->latest, latest_heard);
+}
+
+void Hub::say(const std::string& name, const Message& message) {
+  const std::lock_guard lock(mutex_);
+  Link& link = *links_.at(name);
+  if (link.session == 0) return;
+  RandomKey key{.seed = terms_.seed,
+                .purpose = Purpose::message_loss,
+                .agent = agent_number(terms_.self),
+                .round = message.sequence,
+                .step = agent_number(name)};
+  if (terms_.fault_loss > 0 && KeyedRandom(key).uniform() < terms_.fault_loss) {
+    ++link.counts.faults_injected;
+    return;
+  }
+  pack(message.sequence, message.payload, link.float32, link.iterate);
+  key.purpose = Purpose::message_delay;
+  if (terms_.fault_delay_seconds > 0 && !link.iterate_waiting)
+    link.iterate_due =
+        monotonic_seconds() + terms_.fault_delay_seconds * KeyedRandom(key).uniform();
+  link.iterate_waiting = true;
+  link.something_to_say.notify_one();
+}
+
+void Hub::say_to_all(const v1::Heartbeat& heartbeat) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [name, link] : links_) {
+    if (link->session == 0) continue;
+    link->heartbeat = heartbeat;
+    link->something_to_say.notify_one();
+  }
+}
+
+bool Hub::all_have_spoken() const {
+  bool any = false;
+  for (const auto& [name, link] : links_) {
+    if (link->session == 0) continue;
+    any = true;
+    if (!link->fresh) return false;
+  }
+  return any;
+}
+
+bool Hub::wait_for_all(double until) {
+  std::unique_lock lock(mutex_);
+  return news_.wait_until(lock, time_point_at(until), [&] { return all_have_spoken(); });
+}
+
+void Hub::take_iterates(std::vector<Heard>& heard) {
+  const std::lock_guard lock(mutex_);
+  heard.resize(links_.size());
+  std::size_t k = 0;
+  for (auto& [name, link] : links_) {
+    Heard& one = heard[k++];
+    one.name = name;
+    one.sequence.reset();
+    if (!link->fresh) continue;
+    one.sequence = link->latest;
+    one.values.swap(link->values);
+    link->fresh = false;
+  }
+}
+
+std::vector<v1::Heartbeat> Hub::take_heartbeats() {
+  const std::lock_guard lock(mutex_);
+  std::vector<v1::Heartbeat> result;
+  for (auto& [name, link] : links_)
+    if (auto heartbeat = std::exchange(link->heard_heartbeat, std::nullopt))
+      result.push_back(std::move(*heartbeat));
+  return result;
+}
+
+void Hub::set_estimate(const Vector& x) {
+  const std::lock_guard lock(mutex_);
+  estimate_.assign(x.begin(), x.end());
+}
+
+std::vector<std::vector<double>> Hub::estimates() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::vector<double>> result;
+  for (const auto& [name, link] : links_)
+    if (!link->estimate.empty()) result.push_back(link->estimate);
+  return result;
+}
+
+std::uint64_t Hub::newest_heard_of_self() const {
+  const std::lock_guard lock(mutex_);
+  return newest_heard_of_self_;
+}
+
+std::vector<LinkStatus> Hub::links() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<LinkStatus> result;
+  for (const auto& [name, link] : links_)
+    result.push_back({name, link->session != 0, link->counts});
+  return result;
+}
+
+std::array<std::uint64_t, refusal_kinds> Hub::strangers_refused() const {
+  const std::lock_guard lock(mutex_);
+  return strangers_refused_;
+}
+
+void Hub::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  for (auto& [name, link] : links_) {
+    link->session = 0;
+    link->something_to_say.notify_all();
+  }
+  news_.notify_all();
+}
+
+}  // namespace grove::peer

@@ -1,0 +1,30 @@
+#pragma once
+
+// Private to the hub: what it keeps of one link.
+
+#include <optional>
+#include <vector>
+
+#include "grove/runtime/peer/hub.h"
+
+namespace grove::peer {
+
+struct Hub::Link {
+  std::uint64_t session = 0;  ///< 0: not connected
+  bool float32 = false;
+  LinkCounts counts;
+
+  std::condition_variable something_to_say;
+  v1::Iterate iterate;
+  bool iterate_waiting = false;
+  double iterate_due = 0;  ///< monotonic seconds: later than now only with injected delays
+  std::optional<v1::Heartbeat> heartbeat;
+
+  std::uint64_t latest = 0;  ///< newest sequence accepted
+  bool fresh = false;
+  std::vector<double> values;
+  std::optional<v1::Heartbeat> heard_heartbeat;
+  std::vector<double> estimate;
+};
+
+}  // namespace grove::peer

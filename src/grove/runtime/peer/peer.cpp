@@ -1,0 +1,308 @@
+#include "grove/runtime/peer/peer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <thread>
+
+#include "grove/runtime/peer/clock.h"
+#include "grove/runtime/peer/dialer.h"
+#include "grove/runtime/peer/members.h"
+#include "grove/runtime/peer/metrics.h"
+#include "grove/runtime/peer/peer_agent.h"
+#include "grove/runtime/peer/peer_status.h"
+#include "grove/runtime/peer/server.h"
+#include "grove/runtime/peer/state_folder.h"
+
+namespace grove::peer {
+namespace {
+
+constexpr double longest_patience_seconds = 1;
+constexpr double first_contact_seconds = 2;  ///< wait for neighbours before starting from nothing
+constexpr int calm_beats = 3;  ///< heartbeats a residual must stay below the tolerance
+constexpr int farewell_beats = 3;
+
+std::string phase_name(v1::Member::Phase phase) {
+  constexpr std::array names{"working", "calm", "ready", "done"};
+  return names[static_cast<std::size_t>(phase)];
+}
+
+HubTerms terms_of(const PeerConfig& config, const PeerProblem& problem) {
+  return {.network = config.network,
+          .self = config.name,
+          .fingerprint = problem.fingerprint,
+          .dimension = problem.objective->dimension(),
+          .float32 = config.float32,
+          .accept_new = config.accept_new,
+          .seed = config.training.seed,
+          .fault_loss = config.fault_loss,
+          .fault_delay_seconds = config.fault_delay_seconds};
+}
+
+class Peer {
+ public:
+  Peer(PeerConfig config, PeerProblem problem, const PeerHooks& hooks)
+      : config_(std::move(config)),
+        problem_(std::move(problem)),
+        hooks_(hooks),
+        began_(monotonic_seconds()),
+        folder_(config_.state, problem_.fingerprint, hooks.log),
+        hub_(terms_of(config_, problem_), hooks.log),
+        members_({.self = config_.name,
+                  .holder = config_.holder,
+                  .expected = config_.members,
+                  .forget_seconds = config_.forget_seconds},
+                 began_) {
+    status_.name = config_.name;
+  }
+
+  Result<PeerOutcome> run() {
+    if (const Status status = folder_.lock(); !status) return status.error();
+    if (const Status status = open_network(); !status) return status.error();
+    prepare_agent();
+    while (!over_) {
+      const bool all_spoke = hub_.wait_for_all(std::min(next_beat_, last_work_ + patience_));
+      const double now = monotonic_seconds();
+      if (all_spoke || now >= last_work_ + patience_) work(now);
+      if (now >= next_beat_) beat(now);
+    }
+    return finish();
+  }
+
+ private:
+  Status open_network() {
+    TlsIdentity identity;
+    if (!config_.insecure) {
+      auto loaded = load_identity({config_.ca, config_.certificate, config_.key});
+      if (!loaded) return loaded.error();
+      identity = std::move(*loaded);
+    } else {
+      hooks_.log->warn("insecure: no TLS; anyone on the network may read, join and forge");
+    }
+    const Index dimension = problem_.objective->dimension();
+    for (const auto& neighbour : config_.neighbours) hub_.add_link(neighbour.name);
+    auto server = Server::start({.listen = config_.listen,
+                                 .identity = identity,
+                                 .dimension = dimension,
+                                 .neighbours = config_.members + config_.neighbours.size()},
+                                hub_,
+                                {.status_json = [this] { return to_json(status()).dump(); },
+                                 .stop = [this] { told_to_stop_ = true; }});
+    if (!server) return server.error();
+    server_ = std::move(*server);
+    // One end of each link dials: the one whose name comes first, or the newcomer.
+    for (const auto& neighbour : config_.neighbours)
+      if (config_.join || config_.name < neighbour.name)
+        dialers_.push_back(
+            std::make_unique<Dialer>(neighbour, identity, dimension, hub_, hooks_.log));
+    if (!config_.metrics.empty()) {
+      auto metrics = Metrics::serve(config_.metrics, [this] { return status(); });
+      if (!metrics) return metrics.error();
+      metrics_ = std::move(*metrics);
+    }
+    hooks_.log->info("started name={} listen={} port={} neighbours={} tls={}", config_.name,
+                     config_.listen, server_->port(), config_.neighbours.size(), !config_.insecure);
+    return success();
+  }
+
+  void prepare_agent() {
+    const auto checkpoint = folder_.find();
+    make_agent(start_point(checkpoint.has_value()));
+    if (checkpoint && !agent_->restore(*checkpoint)) {
+      folder_.reject("does not fit this peer's data and neighbours");
+      make_agent(start_point(false));
+    } else if (checkpoint) {
+      if (checkpoint->done) members_.set_done();
+      hooks_.log->info("resumed activations={} neighbours={}", agent_->activations(),
+                       agent_->neighbours().size());
+    }
+    for (const auto& neighbour : config_.neighbours)
+      if (!agent_->has(neighbour.name)) agent_->add(neighbour.name);
+    for (std::size_t slot = 0; slot < agent_->neighbours().size(); ++slot)
+      hub_.add_link(agent_->neighbours()[slot], agent_->heard()[slot]);
+    agent_->hold_regularizer(config_.holder == config_.name, members_.count(monotonic_seconds()));
+  }
+
+  void make_agent(Vector start) {
+    agent_ = std::make_unique<PeerAgent>(problem_, config_.name, config_.training.seed,
+                                         std::move(start));
+  }
+
+  /// A peer without a past starts where its neighbours are, if they have been working.
+  Vector start_point(bool has_past) {
+    const Index dimension = problem_.objective->dimension();
+    Vector start = Vector::Zero(dimension);
+    problem_.regularizer.prox(1, Vector::Zero(dimension), start);
+    const double until = monotonic_seconds() + first_contact_seconds;
+    while (!has_past && monotonic_seconds() < until && !asked_to_stop() && !all_connected())
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const auto told = hub_.estimates();
+    if (has_past || told.empty()) return start;
+    start.setZero();
+    for (const auto& x : told)
+      start += Eigen::Map<const Vector>(x.data(), dimension) / static_cast<double>(told.size());
+    hooks_.log->info("starting from the values of {} neighbours", told.size());
+    return start;
+  }
+
+  bool all_connected() const { return std::ranges::all_of(hub_.links(), &LinkStatus::connected); }
+
+  bool asked_to_stop() const { return told_to_stop_ || hooks_.interrupted(); }
+
+  void work(double now) {
+    hub_.take_iterates(heard_);
+    bool news = false;
+    for (const Heard& heard : heard_) {
+      if (!heard.sequence) continue;
+      agent_->receive(heard.name, *heard.sequence, heard.values);
+      news = true;
+    }
+    // Alone with nothing new, work ever less often.
+    patience_ = news ? config_.patience_seconds : std::min(2 * patience_, longest_patience_seconds);
+    agent_->activate(hub_.newest_heard_of_self());
+    for (std::size_t slot = 0; slot < agent_->neighbours().size(); ++slot)
+      hub_.say(agent_->neighbours()[slot], agent_->message_to(slot));
+    last_work_ = now;
+    worst_since_beat_ = std::max(worst_since_beat_, agent_->residual());
+  }
+
+  void beat(double now) {
+    next_beat_ = now + config_.heartbeat_seconds;
+    server_->cut_overdue(now);
+    for (const auto& dialer : dialers_) dialer->cut_overdue(now);
+    for (const auto& heartbeat : hub_.take_heartbeats()) members_.merge(heartbeat, now);
+    members_.report(agent_->residual(), calm(), agent_->activations(), now);
+    follow_membership(now);
+    hub_.set_estimate(agent_->estimate());
+    hub_.say_to_all(members_.heartbeat());
+    const bool done = members_.phase() == v1::Member::DONE;
+    if (now >= last_save_ + config_.checkpoint_seconds || (done && done_since_ < 0)) save(now);
+    update_status(now);
+    decide_end(now, done);
+  }
+
+  /// The residual has stayed below the tolerance for some beats, with someone to agree with.
+  bool calm() {
+    const bool below = worst_since_beat_ <= config_.training.tolerance &&
+                       agent_->residual() <= config_.training.tolerance;
+    worst_since_beat_ = 0;
+    calm_beats_ = below ? calm_beats_ + 1 : 0;
+    const bool alone = agent_->neighbours().empty() && config_.members > 1;
+    return calm_beats_ >= calm_beats && !alone;
+  }
+
+  void follow_membership(double now) {
+    for (const LinkStatus& link : hub_.links()) {
+      const bool gone = members_.gone(link.name, now);
+      if (gone && agent_->has(link.name)) {
+        agent_->drop(link.name);
+        hooks_.log->warn("dropped peer={} reason=\"silent for {} s\"", link.name,
+                         config_.forget_seconds);
+      } else if (!gone && link.connected && !agent_->has(link.name)) {
+        agent_->add(link.name);
+        hooks_.log->info("joined peer={}", link.name);
+      }
+    }
+    const bool holds = members_.holder(now) == config_.name;
+    if (holds && !agent_->holds_regularizer() && !problem_.regularizer.trivial())
+      hooks_.log->info("holding the regularizer members={}", members_.count(now));
+    agent_->hold_regularizer(holds, members_.count(now));
+  }
+
+  void save(double now) {
+    Checkpoint checkpoint = agent_->checkpoint();
+    checkpoint.done = members_.phase() == v1::Member::DONE;
+    if (folder_.save(checkpoint)) saved_at_ = now;
+    last_save_ = now;
+  }
+
+  /// Done: stays until everybody is, so that the last ones are not left alone.
+  void decide_end(double now, bool done) {
+    if (asked_to_stop()) over_ = true;
+    if (!done) return;
+    if (done_since_ < 0) {
+      done_since_ = now;
+      hooks_.log->info("done residual={:.3g} activations={}", agent_->residual(),
+                       agent_->activations());
+    }
+    if (members_.everyone_done(now)) ++farewells_;
+    if (farewells_ >= farewell_beats || now - done_since_ > config_.linger_seconds) over_ = true;
+  }
+
+  Result<PeerOutcome> finish() {
+    const bool converged = members_.phase() == v1::Member::DONE;
+    save(monotonic_seconds());
+    update_status(monotonic_seconds());
+    metrics_.reset();
+    hub_.close();
+    dialers_.clear();
+    server_->shut_down();
+    if (const Status status = folder_.write_results(config_, problem_, agent_->answer(),
+                                                    status_.phase, to_json(status_));
+        !status)
+      return status.error();
+    hooks_.log->info("ended outcome={} activations={} residual={:.3g}",
+                     converged ? "converged" : "stopped", agent_->activations(),
+                     agent_->residual());
+    return converged ? PeerOutcome::converged : PeerOutcome::stopped;
+  }
+
+  void update_status(double now) {
+    PeerStatus fresh{.name = config_.name,
+                     .phase = phase_name(members_.phase()),
+                     .activations = agent_->activations(),
+                     .residual = agent_->residual(),
+                     .network_residual = members_.worst_residual(now),
+                     .members = members_.count(now),
+                     .holder = members_.holder(now),
+                     .life = agent_->sequence() >> 32,
+                     .seconds = now - began_,
+                     .checkpoint_age = saved_at_ < 0 ? -1 : now - saved_at_,
+                     .checkpoint_trouble = folder_.trouble(),
+                     .links = hub_.links(),
+                     .strangers_refused = hub_.strangers_refused()};
+    const std::lock_guard lock(status_mutex_);
+    status_ = std::move(fresh);
+  }
+
+  PeerStatus status() const {
+    const std::lock_guard lock(status_mutex_);
+    return status_;
+  }
+
+  PeerConfig config_;
+  PeerProblem problem_;
+  const PeerHooks& hooks_;
+  double began_;
+  StateFolder folder_;
+  Hub hub_;
+  Members members_;
+  std::unique_ptr<PeerAgent> agent_;
+  std::atomic<bool> told_to_stop_ = false;
+  mutable std::mutex status_mutex_;
+  PeerStatus status_;
+
+  std::vector<Heard> heard_;
+  double patience_ = config_.patience_seconds;
+  double last_work_ = 0, next_beat_ = 0, last_save_ = began_, saved_at_ = -1;
+  double worst_since_beat_ = 0;
+  int calm_beats_ = 0;
+  double done_since_ = -1;
+  int farewells_ = 0;
+  bool over_ = false;
+
+  // Last: they call into the members above from their own threads.
+  std::unique_ptr<Server> server_;
+  std::vector<std::unique_ptr<Dialer>> dialers_;
+  std::unique_ptr<Metrics> metrics_;
+};
+
+}  // namespace
+
+Result<PeerOutcome> run_peer(PeerConfig config, const PeerHooks& hooks) {
+  auto problem = load_problem(config);
+  if (!problem) return problem.error();
+  return Peer(std::move(config), std::move(*problem), hooks).run();
+}
+
+}  // namespace grove::peer

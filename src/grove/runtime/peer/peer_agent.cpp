@@ -1,0 +1,112 @@
+#include "grove/runtime/peer/peer_agent.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "grove/runtime/peer/hub.h"
+
+namespace grove::peer {
+namespace {
+
+constexpr int life_bits = 32;
+
+std::uint64_t next_life(std::uint64_t sequence) {
+  return ((sequence >> life_bits) + 1) << life_bits;
+}
+
+AgentContext context_of(const PeerProblem& problem, const std::string& name, std::uint64_t seed,
+                        Vector start) {
+  return {.id = AgentId{agent_number(name)},
+          .seed = seed,
+          .objective = problem.objective,
+          .regularizer = {.regularized = problem.features},
+          .start = std::move(start)};
+}
+
+}  // namespace
+
+PeerAgent::PeerAgent(const PeerProblem& problem, const std::string& name, std::uint64_t seed,
+                     Vector start)
+    : problem_(problem),
+      agent_(problem.method, context_of(problem, name, seed, std::move(start))) {}
+
+bool PeerAgent::restore(const Checkpoint& checkpoint) {
+  for (const std::string& name : checkpoint.neighbours) add(name);
+  heard_ = checkpoint.heard;
+  hold_regularizer(checkpoint.holds_regularizer, 1);
+  ByteReader reader(checkpoint.agent);
+  sequence_ = next_life(checkpoint.sequence);
+  return agent_.load(reader) && reader.finished() && agent_.estimate().allFinite();
+}
+
+Checkpoint PeerAgent::checkpoint() const {
+  ByteWriter writer;
+  agent_.save(writer);
+  return {.fingerprint = problem_.fingerprint,
+          .sequence = sequence_,
+          .holds_regularizer = holds_regularizer(),
+          .neighbours = names_,
+          .heard = heard_,
+          .agent = writer.bytes()};
+}
+
+std::size_t PeerAgent::slot_of(const std::string& name) const {
+  return static_cast<std::size_t>(std::ranges::find(names_, name) - names_.begin());
+}
+
+bool PeerAgent::has(const std::string& name) const { return slot_of(name) < names_.size(); }
+
+void PeerAgent::add(const std::string& name) {
+  agent_.add_neighbour({.id = AgentId{agent_number(name)}});
+  names_.push_back(name);
+  heard_.push_back(0);
+  heard_now_.push_back(0);
+}
+
+void PeerAgent::drop(const std::string& name) {
+  const std::size_t slot = slot_of(name);
+  const auto at = static_cast<std::ptrdiff_t>(slot);
+  agent_.drop_neighbour(slot);
+  names_.erase(names_.begin() + at);
+  heard_.erase(heard_.begin() + at);
+  heard_now_.erase(heard_now_.begin() + at);
+}
+
+void PeerAgent::hold_regularizer(bool holds, std::size_t members) {
+  agent_.hold(holds ? problem_.regularizer : Regularizer{.regularized = problem_.features},
+              members);
+}
+
+void PeerAgent::receive(const std::string& name, std::uint64_t sequence,
+                        const std::vector<double>& values) {
+  const std::size_t slot = slot_of(name);
+  if (slot == names_.size()) return;  // a link not yet, or no longer, taken up
+  agent_.receive(slot, Message{.sequence = sequence, .payload = values});
+  heard_[slot] = std::max(heard_[slot], sequence);
+  heard_now_[slot] = 1;
+}
+
+void PeerAgent::activate(std::uint64_t heard_of_self) {
+  sequence_ = heard_of_self > sequence_ ? next_life(heard_of_self) : sequence_ + 1;
+  previous_ = agent_.estimate();
+  agent_.activate({.round = sequence_, .local_steps = problem_.work}, workspace_);
+  agent_.end_round();
+  step_ = (agent_.estimate() - previous_).norm();
+  scale_ = std::max(scale_, agent_.estimate().norm());
+}
+
+double PeerAgent::residual() const {
+  const bool all_heard = std::ranges::all_of(heard_now_, [](char heard) { return heard == 1; });
+  if (!all_heard || previous_.size() == 0) return std::numeric_limits<double>::infinity();
+  double largest = std::max(step_, agent_.disagreement());
+  if (const Vector* theta = agent_.regularized_estimate())
+    largest = std::max(largest, (*theta - agent_.estimate()).norm());
+  return scale_ > 0 ? largest / scale_ : largest;
+}
+
+const Vector& PeerAgent::answer() const {
+  const Vector* theta = agent_.regularized_estimate();
+  return theta != nullptr ? *theta : agent_.estimate();
+}
+
+}  // namespace grove::peer

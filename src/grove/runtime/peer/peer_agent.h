@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "grove/methods/druid.h"
+#include "grove/runtime/peer/checkpoint.h"
+#include "grove/runtime/peer/peer_config.h"
+
+namespace grove::peer {
+
+/// The agent of a peer: neighbours by name, sequence numbers that survive crashes, and the local
+/// residual. Deterministic, does no I/O.
+class PeerAgent {
+ public:
+  /// Borrows the problem.
+  PeerAgent(const PeerProblem& problem, const std::string& name, std::uint64_t seed, Vector start);
+
+  /// Continues from a checkpoint of the same problem; false: it does not fit.
+  bool restore(const Checkpoint& checkpoint);
+  Checkpoint checkpoint() const;
+
+  const std::vector<std::string>& neighbours() const { return names_; }
+  const std::vector<std::uint64_t>& heard() const { return heard_; }
+  bool has(const std::string& name) const;
+  void add(const std::string& name);
+  void drop(const std::string& name);
+  void hold_regularizer(bool holds, std::size_t members);
+
+  void receive(const std::string& name, std::uint64_t sequence, const std::vector<double>& values);
+  /// One activation, as a life after the one in which others heard `heard_of_self`.
+  void activate(std::uint64_t heard_of_self);
+  Message message_to(std::size_t slot) const { return agent_.message_to(slot); }
+
+  /// How far this peer is from rest, relative to the size of x: the largest of its last step, the
+  /// disagreement on its links and, where it holds the regularizer, |x - theta|. Infinite until
+  /// every neighbour has been heard in this life.
+  double residual() const;
+
+  const Vector& answer() const;  ///< theta where this peer has it, otherwise x
+  const Vector& estimate() const { return agent_.estimate(); }
+  bool holds_regularizer() const { return agent_.regularized_estimate() != nullptr; }
+  std::uint64_t activations() const { return agent_.cost().broadcasts; }
+  std::uint64_t sequence() const { return sequence_; }
+
+ private:
+  std::size_t slot_of(const std::string& name) const;
+
+  const PeerProblem& problem_;
+  DruidAgent agent_;
+  Workspace workspace_;
+  std::uint64_t sequence_ = 0;        ///< (life << 32) + activation in that life
+  std::vector<std::string> names_;    ///< by slot
+  std::vector<std::uint64_t> heard_;  ///< newest sequence, by slot
+  std::vector<char> heard_now_;       ///< in this life, by slot
+  Vector previous_;                   ///< x before the last activation
+  double step_ = 0;                   ///< length of the last activation's move
+  double scale_ = 0;                  ///< largest |x| so far
+};
+
+}  // namespace grove::peer

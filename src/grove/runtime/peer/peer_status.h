@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "grove/runtime/peer/hub.h"
+
+namespace grove::peer {
+
+/// A peer as it tells others about itself.
+struct PeerStatus {
+  std::string name;
+  std::string phase = "starting";  ///< starting, working, calm, ready, done, stopped
+  std::uint64_t activations = 0;
+  double residual = 0;          ///< its own
+  double network_residual = 0;  ///< the largest it knows of
+  std::size_t members = 0;
+  std::string holder;
+  std::uint64_t life = 0;      ///< how often it was started on this state, from 0
+  double seconds = 0;          ///< since it started
+  double checkpoint_age = -1;  ///< seconds since the last one; negative: none yet
+  std::string checkpoint_trouble;
+  std::vector<LinkStatus> links;
+  std::array<std::uint64_t, refusal_kinds> strangers_refused{};
+};
+
+std::uint64_t bytes_of(const PeerStatus& status);    ///< sent and received
+std::size_t connected_of(const PeerStatus& status);  ///< neighbours that are there
+
+/// "grove-peer-status/1".
+nlohmann::json to_json(const PeerStatus& status);
+
+}  // namespace grove::peer

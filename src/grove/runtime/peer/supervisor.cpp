@@ -1,0 +1,112 @@
+#include "grove/runtime/peer/supervisor.h"
+
+#include <algorithm>
+#include <csignal>
+#include <thread>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "grove/base/file.h"
+#include "grove/runtime/peer/clock.h"
+
+namespace grove::peer {
+namespace {
+
+constexpr double restart_after_seconds = 0.3;
+constexpr double quick_death_seconds = 2;
+constexpr int most_quick_deaths = 5;
+constexpr int bad_config_code = 2;
+
+/// A peer that ends by itself says in its summary how.
+bool converged(const Layout::Peer& peer) {
+  const auto text = read_file(peer.folder / "state" / "summary.json");
+  if (!text) return false;
+  const auto summary = nlohmann::json::parse(*text, nullptr, false);
+  return summary.is_object() && summary.value("outcome", "") == "converged";
+}
+
+}  // namespace
+
+Supervisor::Supervisor(const Layout& layout, std::filesystem::path program)
+    : layout_(layout), program_(std::move(program)), children_(layout.peers.size()) {}
+
+Supervisor::~Supervisor() {
+  terminate();
+  const double until = monotonic_seconds() + 5;
+  while (any_running() && monotonic_seconds() < until) {
+    look(monotonic_seconds());
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  for (const Child& child : children_)
+    if (child.state == State::running) {
+      ::kill(child.process, SIGKILL);
+      ::waitpid(child.process, nullptr, 0);
+    }
+}
+
+void Supervisor::start(std::size_t peer, double now) {
+  const Layout::Peer& one = layout_.peers[peer];
+  const std::string log = (one.folder / "log.txt").string(),
+                    config = (one.folder / "peer.toml").string();
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(),
+                                   O_WRONLY | O_CREAT | O_APPEND, 0644);
+  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  std::string program = program_.string(), command = "peer", flag = "--config", value = config;
+  char* arguments[] = {program.data(), command.data(), flag.data(), value.data(), nullptr};
+  Child& child = children_[peer];
+  const int failed =
+      ::posix_spawn(&child.process, program.c_str(), &files, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&files);
+  child.started = now;
+  child.state = failed == 0 ? State::running : State::failed;
+}
+
+void Supervisor::look(double now) {
+  for (std::size_t peer = 0; peer < children_.size(); ++peer) {
+    Child& child = children_[peer];
+    int wait_status = 0;
+    if (child.state == State::running &&
+        ::waitpid(child.process, &wait_status, WNOHANG) == child.process)
+      note_end(peer, wait_status, now);
+    if (child.state == State::waiting && !ending_ && now >= child.start_at) start(peer, now);
+  }
+}
+
+void Supervisor::note_end(std::size_t peer, int wait_status, double now) {
+  Child& child = children_[peer];
+  if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) {
+    child.state = converged(layout_.peers[peer]) ? State::converged : State::stopped;
+    return;
+  }
+  child.quick_deaths = now - child.started < quick_death_seconds ? child.quick_deaths + 1 : 0;
+  const bool hopeless = (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == bad_config_code) ||
+                        child.quick_deaths >= most_quick_deaths;
+  child.state = hopeless || ending_ ? State::failed : State::waiting;
+  child.start_at = now + restart_after_seconds;
+  ++child.restarts;
+}
+
+bool Supervisor::any_running() const {
+  return std::ranges::any_of(children_, [&](const Child& child) {
+    return child.state == State::running || (child.state == State::waiting && !ending_);
+  });
+}
+
+bool Supervisor::all_converged() const {
+  return std::ranges::all_of(children_,
+                             [](const Child& child) { return child.state == State::converged; });
+}
+
+void Supervisor::terminate() {
+  ending_ = true;
+  for (const Child& child : children_)
+    if (child.state == State::running) ::kill(child.process, SIGTERM);
+}
+
+}  // namespace grove::peer

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server_context.h>
+
+#include "grove/base/result.h"
+
+namespace grove::peer {
+
+constexpr auto operator_name = "operator";  ///< whose certificate may stop peers
+
+/// Files of one identity.
+struct TlsFiles {
+  std::string ca, certificate, key;
+};
+
+/// PEM texts; all empty: plaintext.
+struct TlsIdentity {
+  std::string ca, certificate, key;
+  bool secure() const { return !key.empty(); }
+};
+Result<TlsIdentity> load_identity(const TlsFiles& files);
+
+std::shared_ptr<grpc::ServerCredentials> server_credentials(const TlsIdentity& identity);
+std::shared_ptr<grpc::ChannelCredentials> client_credentials(const TlsIdentity& identity);
+
+/// Whether the caller's certificate carries exactly that name.
+bool certified(const grpc::ServerContext& context, const std::string& name);
+
+}  // namespace grove::peer

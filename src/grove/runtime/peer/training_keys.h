@@ -1,0 +1,33 @@
+#pragma once
+
+#include <set>
+#include <string>
+
+namespace grove::peer {
+
+/// Of the keys of `grove train`, those that make sense for one agent of a network.
+inline const std::set<std::string>& training_keys() {
+  static const std::set<std::string> keys{"data",
+                                          "label-column",
+                                          "seed",
+                                          "loss",
+                                          "l1",
+                                          "l2",
+                                          "constraint",
+                                          "weighting",
+                                          "intercept",
+                                          "method",
+                                          "penalty",
+                                          "theta-penalty",
+                                          "prox",
+                                          "work",
+                                          "local-model",
+                                          "sampling",
+                                          "batch-gradient",
+                                          "batch-hessian",
+                                          "exact-tolerance",
+                                          "tolerance"};
+  return keys;
+}
+
+}  // namespace grove::peer

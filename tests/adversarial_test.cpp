@@ -1,0 +1,91 @@
+// Free-running agents in a network that does its worst: unequal speeds, loss, delay, duplication,
+// overtaking, crashes with rollback, cuts. Every seed is another network; a failing seed is printed
+// and replays exactly with GROVE_ADVERSARIAL_SEED=seed.
+
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+#include <oneapi/tbb/parallel_for.h>
+
+#include "grove/runtime/event_simulator.h"
+#include "support/network.h"
+
+namespace grove::testing_support {
+namespace {
+
+constexpr std::uint64_t seeds = 2000;
+constexpr double trouble_seconds = 100;  ///< virtual; faults but loss and delay end here
+constexpr double total_seconds = 700;
+
+double between(KeyedRandom& random, double low, double high) {
+  return low + (high - low) * random.uniform();
+}
+
+/// A network of its own for each seed.
+EventOptions drawn_faults(std::uint64_t seed, std::size_t agents) {
+  KeyedRandom random({.seed = seed, .purpose = Purpose::participation});
+  EventOptions options{.seed = seed,
+                       .latency = between(random, 0.01, 1),
+                       .jitter = between(random, 0, 0.9),
+                       .loss_rate = between(random, 0, 0.3),
+                       .duplicate_rate = between(random, 0, 0.3),
+                       .patience = between(random, 0.5, 3),
+                       .checkpoint_every = 1 + static_cast<int>(random.below(20))};
+  for (std::size_t i = 0; i < agents; ++i) options.speeds.push_back(between(random, 1, 10));
+  const auto agent = [&] { return AgentId{static_cast<std::uint32_t>(random.below(agents))}; };
+  for (std::uint64_t crash = random.below(5); crash > 0; --crash)
+    options.crashes.push_back(
+        {agent(), between(random, 0, trouble_seconds), between(random, 0.1, 20)});
+  for (std::uint64_t cut = random.below(3); cut > 0; --cut) {
+    const double from = between(random, 0, trouble_seconds);
+    options.cuts.push_back({from, between(random, from, trouble_seconds), {agent(), agent()}});
+  }
+  return options;
+}
+
+struct Trial {
+  Problem problem = make_problem({.agents = 5,
+                                  .samples = 30,
+                                  .features = 3,
+                                  .terms = {.loss = SquaredLoss{}, .l2 = 0.1},
+                                  .l1 = 0.05});
+  Instance instance = problem.instance();
+  Vector optimum = problem.prepared().reference->x;
+
+  /// max_i |x_i - x*| / |x*| at the end.
+  double error(std::uint64_t seed) const {
+    const MethodCase method{
+        "", DruidOptions{.link = LinkKind::edge, .penalty = 0.3, .theta_penalty = 0.6, .prox = 0.2},
+        1};
+    EventSimulator simulator(make_agents_of(method, instance), instance.graph,
+                             std::vector<int>(instance.agents(), 1),
+                             drawn_faults(seed, instance.agents()));
+    simulator.run_until(total_seconds);
+    double largest = 0;
+    for (const auto& agent : simulator.agents())
+      largest = std::max(largest, (agent->estimate() - optimum).norm() / optimum.norm());
+    return largest;
+  }
+};
+
+TEST(AdversarialNetwork, NeverKeepsTheAgentsFromTheOptimum) {
+  const Trial trial;
+  ASSERT_LT(optimality_violation(trial.problem, trial.optimum), 1e-11);
+  if (const char* replayed = std::getenv("GROVE_ADVERSARIAL_SEED")) {
+    EXPECT_LT(trial.error(std::strtoull(replayed, nullptr, 10)), 1e-8) << "seed " << replayed;
+    return;
+  }
+  std::vector<double> errors(seeds);
+  tbb::parallel_for(std::uint64_t{0}, seeds,
+                    [&](std::uint64_t k) { errors[k] = trial.error(k + 1); });
+  for (std::uint64_t k = 0; k < seeds; ++k)
+    EXPECT_LT(errors[k], 1e-8) << "replay with GROVE_ADVERSARIAL_SEED=" << k + 1;
+}
+
+TEST(AdversarialNetwork, ReplaysExactlyFromItsSeed) {
+  const Trial trial;
+  EXPECT_EQ(trial.error(17), trial.error(17));
+}
+
+}  // namespace
+}  // namespace grove::testing_support
