@@ -43,6 +43,7 @@ nlohmann::json numbers_json(const std::vector<double>& values) {
 
 std::vector<double> numbers_from(const nlohmann::json& array) {
   std::vector<double> result;
+  result.reserve(array.size());
   for (const auto& value : array)
     result.push_back(value.is_null() ? std::numeric_limits<double>::infinity()
                                      : value.get<double>());

@@ -50,6 +50,7 @@ Curve error_over_rounds(std::string name, std::span<const CellResult> seeds, dou
   for (const double round : longest.round) {
     if (round > last_round) break;
     std::vector<double> errors;
+    errors.reserve(seeds.size());
     for (const CellResult& run : seeds) errors.push_back(error_at_round(run, round));
     const Spread spread = spread_of(std::move(errors));
     if (!std::isfinite(spread.median)) break;

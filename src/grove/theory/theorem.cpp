@@ -54,6 +54,7 @@ double best_xi(double remaining) { return 1 / std::sqrt(remaining) - 1; }
 std::vector<double> residual_weights(const TheoremSetting& setting) {
   const double M = model_smoothness(setting);
   std::vector<double> weights;
+  weights.reserve(setting.remaining.size());
   for (const double remaining : setting.remaining)
     weights.push_back(remaining < 1 ? M * M * residual_weight(remaining, best_xi(remaining))
                                     : infinity);
@@ -92,7 +93,7 @@ Rate theorem_rate(const TheoremSetting& setting, double zeta) {
 Rate printed_rate(const TheoremSetting& setting, double zeta) {
   assert(setting.theta_penalty);
   const double sigma = setting.anchored_min, sigma_u = setting.unsigned_max;
-  const double mu_theta = *setting.theta_penalty;
+  const double mu_theta = setting.theta_penalty.value_or(0);
   const double curvatures = setting.strong_convexity + setting.smoothness;
   const double weight = std::ranges::max(setting.prox) + mu_theta * (sigma_u + 2);
   return smallest_of(zeta, {{"first", mu_theta * sigma * smallest_local_ratio(setting, zeta) / 5},
