@@ -249,6 +249,9 @@ Result<TheoryReport> examine(Config config, const PreparedProblem& problem, cons
                  "the duals of Theorem 1 are those of broadcast links; expected broadcast"};
   if (config.runtime != RuntimeKind::simulator)
     return Error{"--runtime", "a run is looked at from outside in one process; expected simulator"};
+  if (config.penalty.curvature())
+    return Error{"--penalty", "Theorem 1 speaks of one number for all links; expected a number"};
+  if (config.penalty.is_auto()) config.penalty = 1e-3;
   auto setup = set_up_method(config, problem.instance);
   if (!setup) return setup.error();
   Probe probe(config, problem, *setup);

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "grove/agent/agent.h"
+#include "grove/methods/curvature_druid.h"
 #include "grove/methods/druid.h"
 #include "grove/methods/gossip.h"
 
@@ -13,7 +14,8 @@ struct PgExtraOptions : GossipOptions {};
 struct P2d2Options : GossipOptions {};
 struct NidsOptions : GossipOptions {};
 
-using MethodOptions = std::variant<DruidOptions, PgExtraOptions, P2d2Options, NidsOptions>;
+using MethodOptions = std::variant<DruidOptions, CurvatureDruidOptions, PgExtraOptions, P2d2Options,
+                                   NidsOptions>;
 
 std::unique_ptr<Agent> make_agent(const MethodOptions& options, AgentContext context);
 

@@ -27,6 +27,8 @@ std::vector<AgentSummary> summarize_agents(const Instance& instance, const Metho
                        .work = setup.work_loads[i],
                        .participation = setup.participation[i]};
     if (const auto* druid = std::get_if<DruidOptions>(&setup.options[i])) agent.prox = druid->prox;
+    if (const auto* druid = std::get_if<CurvatureDruidOptions>(&setup.options[i]))
+      agent.prox = druid->prox;
     agents.push_back(agent);
   }
   return agents;

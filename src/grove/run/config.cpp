@@ -135,21 +135,30 @@ void add_method_options(Config& config, std::vector<Option>& options) {
   const std::string method = "Method", asynchrony = "Asynchrony";
   options.push_back(
       choice_option<Method>({"method", "", "(druid-vl)", method}, config.method, method_names()));
-  options.push_back(number_option({"penalty", "MU", "mu_z, weight of the links (1e-3)", method},
-                                  config.penalty, Range::positive()));
+  options.push_back(
+      penalty_option({"penalty", "auto | MU | scalar | diagonal | low-rank:K | full",
+                      "weight of the links: mu_z, or the curvature of their ends (auto: curvature "
+                      "for druid-vl with whole shards, 1e-3 otherwise)",
+                      method},
+                     config.penalty));
   options.push_back(number_option(
-      {"theta-penalty", "MU", "mu_theta, weight of the regularizer's copy (2 mu_z)", method},
+      {"theta-penalty", "MU",
+       "mu_theta, weight of the regularizer's copy (2 mu_z; with curvature no copy is needed)",
+       method},
       config.theta_penalty, Range::positive()));
   options.push_back(
       prox_option({"prox", "EPS | tuned[:c=C,zeta=Z,work=E,eps=EPS]",
                    "eps_i, proximal weight of every agent, or (druid-vl) by its work load (2 mu_z; "
+                   "with curvature 0; "
                    "druid-gd: at least the smoothness constant)",
                    method},
                   config.prox));
   options.push_back(number_option({"step", "A", "step of pg-extra, p2d2, nids (1/L)", method},
                                   config.step, Range::positive()));
-  options.push_back(text_option({"work", "E | a,b,c | equal:E | uniform:A:B | extreme:A:B",
-                                 "local steps per activation (5)", method},
+  options.push_back(text_option({"work", "auto | E | a,b,c | equal:E | uniform:A:B | extreme:A:B",
+                                 "local steps per activation (auto: 5, or fewer where a step "
+                                 "leaves nothing to gain)",
+                                 method},
                                 config.work));
   options.push_back(choice_option<LocalModelKind>(
       {"local-model", "", "what several local steps follow (augmented)", method},
@@ -249,5 +258,11 @@ std::string name_of(Method method) {
 bool is_druid(Method method) { return method <= Method::exact_admm; }
 bool takes_local_steps(Method method) { return method == Method::druid_vl; }
 bool needs_everyone(Method method) { return !is_druid(method); }
+
+bool bears_curvature(const Config& config) {
+  return config.method == Method::druid_vl && config.sampling == SamplingKind::full &&
+         config.local_model == LocalModelKind::augmented && !config.free_running &&
+         !(config.prox && std::holds_alternative<TunedProx>(config.prox->value));
+}
 
 }  // namespace grove

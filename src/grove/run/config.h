@@ -11,6 +11,7 @@
 #include "grove/methods/local_model.h"
 #include "grove/problem/loss.h"
 #include "grove/run/option.h"
+#include "grove/run/penalty_choice.h"
 #include "grove/run/prox_choice.h"
 
 namespace grove {
@@ -62,11 +63,11 @@ struct Config {
   bool intercept = false;
 
   Method method = Method::druid_vl;
-  double penalty = 1e-3;
+  PenaltyChoice penalty;
   std::optional<double> theta_penalty;
   std::optional<ProxChoice> prox;
   std::optional<double> step;
-  std::string work = "5";
+  std::string work = "auto";
   std::string participation = "1";
   LinkKind link = LinkKind::broadcast;
   double loss_rate = 0;
@@ -97,9 +98,10 @@ std::vector<Option> options_of(Config& config);
 std::vector<std::pair<std::string, Method>> method_names();
 std::string name_of(Method method);
 
-bool is_druid(Method method);           ///< has links, theta and local models
-bool takes_local_steps(Method method);  ///< E_i matters
-bool needs_everyone(Method method);     ///< refuses partial participation
+bool is_druid(Method method);                ///< has links, theta and local models
+bool takes_local_steps(Method method);       ///< E_i matters
+bool needs_everyone(Method method);          ///< refuses partial participation
+bool bears_curvature(const Config& config);  ///< links may be weighed by matrices
 
 /// What no option can see alone: settings that exclude each other.
 Status check(const Config& config);

@@ -91,7 +91,7 @@ TEST(Options, DefaultsAreThoseOfTheInterface) {
   EXPECT_EQ(json["loss"], "logistic");
   EXPECT_EQ(json["weighting"], "agent");
   EXPECT_EQ(json["method"], "druid-vl");
-  EXPECT_EQ(json["work"], "5");
+  EXPECT_EQ(json["work"], "auto");
   EXPECT_EQ(json["link"], "broadcast");
   EXPECT_EQ(json["local-model"], "augmented");
   EXPECT_EQ(json["sampling"], "full");
@@ -132,7 +132,8 @@ TEST(Options, EveryMethodNameIsUnderstood) {
 
 TEST(Options, ValuesOutOfRangeAreRefusedWithTheFlagAndTheRange) {
   EXPECT_EQ(flag_error("penalty", "-1"),
-            "--penalty: '-1' is not possible; expected a number above 0");
+            "--penalty: '-1' is not possible; expected a number above 0, auto, scalar, diagonal, "
+            "low-rank:K with K above 0, or full");
   EXPECT_EQ(flag_error("l1", "-0.1"),
             "--l1: '-0.1' is not possible; expected a number of at least 0");
   EXPECT_EQ(flag_error("loss-rate", "1"),
@@ -217,7 +218,8 @@ TEST(ConfigFile, AnUnknownKeyIsNamedWithItsLineAndTheClosestKnownOne) {
 
 TEST(ConfigFile, ABadValueIsNamedWithItsLineAndTheExpectedRange) {
   EXPECT_EQ(toml_error("\npenalty = -2\n"),
-            ".toml:2: penalty: '-2' is not possible; expected a number above 0");
+            ".toml:2: penalty: '-2' is not possible; expected a number above 0, auto, scalar, "
+            "diagonal, low-rank:K with K above 0, or full");
   EXPECT_TRUE(toml_error("agents = 2.5\n").starts_with(".toml:1: agents: "));
   EXPECT_TRUE(toml_error("penalty = \"much\"\n").starts_with(".toml:1: penalty: "));
   EXPECT_TRUE(toml_error("[penalty]\nz = 1\n").starts_with(".toml:1: penalty: expected a value"));

@@ -1,6 +1,7 @@
 #include "grove/run/method_setup.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/ranges.h>
 
@@ -50,6 +51,38 @@ DruidOptions druid_options(const Config& config, const Objective& objective, int
           .prox = prox_of(config, objective, work),
           .local_model = config.local_model,
           .solver = solver_of(config)};
+}
+
+/// What auto stands for where links are weighed by one number.
+constexpr double automatic_number = 1e-3;
+/// Beyond, the few d x d matrices that curvature adds to an agent's one are no longer small change.
+constexpr Index largest_with_curvature = 2000;
+
+Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& setup) {
+  const CurvatureForm form = *config.penalty.curvature();
+  if (form.rank > instance.dimension())
+    return Error{"--penalty", fmt::format("low-rank:{} keeps more eigenpairs than there are "
+                                          "coefficients; expected at most {}",
+                                          form.rank, instance.dimension())};
+  const double walk = std::max(0.0, second_walk_eigenvalue(instance.graph));
+  for (std::uint32_t i = 0; i < config.agents; ++i) {
+    const auto degree = static_cast<double>(std::max<std::size_t>(1, instance.graph.degree({i})));
+    setup.options.push_back(
+        CurvatureDruidOptions{.link = config.link,
+                              .form = form,
+                              .scale = 2 / (degree * std::sqrt(1 - walk * walk)),
+                              .prox = config.prox ? std::get<double>(config.prox->value) : 0.0,
+                              .theta_penalty = config.theta_penalty,
+                              .thrifty = config.work == "auto"});
+  }
+  return success();
+}
+
+/// Whether an agent is given r: with curvature links and no copy theta, each has its share.
+bool applies_regularizer(const Config& config, const MethodOptions& options, AgentId agent) {
+  const auto* curvature = std::get_if<CurvatureDruidOptions>(&options);
+  return !is_druid(config.method) || agent == regularizer_holder ||
+         (curvature && !curvature->theta_penalty);
 }
 
 MethodOptions gossip_options(Method method, double step) {
@@ -110,7 +143,14 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
       takes_local_steps(config.method) ? std::move(*work) : std::vector<int>(config.agents, 1);
   setup.participation = std::move(*participation);
 
-  if (is_druid(config.method)) {
+  if (config.penalty.is_auto())
+    config.penalty = bears_curvature(config) && instance.dimension() <= largest_with_curvature
+                         ? PenaltyChoice(automatic_form(instance.dimension()))
+                         : PenaltyChoice(automatic_number);
+  if (config.penalty.curvature()) {
+    if (const Status status = set_up_curvature(config, instance, setup); !status)
+      return status.error();
+  } else if (is_druid(config.method)) {
     if (!config.theta_penalty) config.theta_penalty = 2 * config.penalty;
     if (auto* tuned = config.prox ? std::get_if<TunedProx>(&config.prox->value) : nullptr;
         tuned && !tuned->base)
@@ -136,7 +176,7 @@ std::vector<std::unique_ptr<Agent>> make_agents(const Config& config, const Inst
   std::vector<std::unique_ptr<Agent>> agents;
   const AgentRange own = instance.own_agents();
   for (std::uint32_t i = own.first; i < own.last; ++i) {
-    const bool applies_r = !is_druid(config.method) || AgentId{i} == regularizer_holder;
+    const bool applies_r = applies_regularizer(config, setup.options[i], AgentId{i});
     AgentContext context{.id = AgentId{i},
                          .seed = config.seed,
                          .neighbours = {},

@@ -13,6 +13,8 @@
 namespace grove {
 namespace {
 
+constexpr int automatic_work = 5;
+
 Error work_error(std::string what) { return Error{"--work", std::move(what)}; }
 
 Result<int> parse_work_load(std::string_view text) {
@@ -96,6 +98,7 @@ std::vector<int> extreme_loads(Range range, std::size_t agents, std::uint64_t se
 
 Result<std::vector<int>> make_work_loads(std::string_view description, std::size_t agents,
                                          std::uint64_t seed) {
+  if (description == "auto") return std::vector<int>(agents, automatic_work);
   const std::size_t colon = description.find(':');
   if (colon == std::string_view::npos)
     return one_or_list<int>(description, agents, parse_work_load, "--work");
@@ -107,7 +110,7 @@ Result<std::vector<int>> make_work_loads(std::string_view description, std::size
   }
   if (name != "uniform" && name != "extreme")
     return work_error(fmt::format(
-        "expected E, a list, equal:E, uniform:a:b or extreme:a:b, got `{}`", description));
+        "expected auto, E, a list, equal:E, uniform:a:b or extreme:a:b, got `{}`", description));
   const auto range = parse_range(rest, name);
   if (!range) return range.error();
   return name == "uniform" ? uniform_loads(*range, agents, seed)

@@ -68,6 +68,9 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
   if (!instance) return instance.error();
   config.training.agents = 1;
   config.training.link = LinkKind::edge;
+  if (config.training.penalty.curvature())
+    return Error{"penalty", "peers weigh their links by one number; expected a number above 0"};
+  if (config.training.penalty.is_auto()) config.training.penalty = 1e-3;  // all peers the same
   auto setup = set_up_method(config.training, *instance);
   if (!setup) return setup.error();
   return PeerProblem{.objective = instance->objectives[0],

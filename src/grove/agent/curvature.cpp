@@ -1,0 +1,169 @@
+#include "grove/agent/curvature.h"
+
+#include <cassert>
+#include <cmath>
+#include <cstring>
+
+#include <Eigen/Eigenvalues>
+
+namespace grove {
+namespace {
+
+std::size_t size_of(Index count) { return static_cast<std::size_t>(count); }
+
+}  // namespace
+
+std::size_t CurvatureForm::floats(Index dimension) const {
+  switch (shape) {
+    case CurvatureShape::scalar:
+      return 1;
+    case CurvatureShape::diagonal:
+      return size_of(dimension);
+    case CurvatureShape::low_rank:
+      return size_of(1 + rank + rank * dimension);
+    case CurvatureShape::full:
+      break;
+  }
+  return size_of(dimension * (dimension + 1) / 2);
+}
+
+Curvature::Curvature(CurvatureForm form, const Matrix& matrix)
+    : form_(form), dimension_(matrix.rows()), numbers_(2 * form.words(matrix.rows()), 0.0f) {
+  float* out = numbers_.data();
+  switch (form_.shape) {
+    case CurvatureShape::scalar:
+      out[0] = static_cast<float>(matrix.diagonal().mean());
+      break;
+    case CurvatureShape::diagonal:
+      for (Index k = 0; k < dimension_; ++k) out[k] = static_cast<float>(matrix(k, k));
+      break;
+    case CurvatureShape::low_rank:
+      set_low_rank(matrix);
+      break;
+    case CurvatureShape::full:
+      for (Index column = 0; column < dimension_; ++column)
+        for (Index row = column; row < dimension_; ++row)
+          *out++ = static_cast<float>(matrix(row, column));
+      break;
+  }
+}
+
+/// The largest eigenpairs; the rest of the spectrum becomes its geometric mean.
+void Curvature::set_low_rank(const Matrix& matrix) {
+  const Index rank = form_.rank, rest = dimension_ - rank;
+  assert(0 < rank && rank <= dimension_);
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(matrix);  // increasing eigenvalues
+  const double base = rest > 0 ? std::exp(eigen.eigenvalues().head(rest).array().log().mean())
+                               : eigen.eigenvalues()[0];
+  float* out = numbers_.data();
+  *out++ = static_cast<float>(base);
+  for (Index k = 0; k < rank; ++k) *out++ = static_cast<float>(eigen.eigenvalues()[rest + k]);
+  for (Index k = 0; k < rank; ++k)
+    for (Index row = 0; row < dimension_; ++row)
+      *out++ = static_cast<float>(eigen.eigenvectors()(row, rest + k));
+}
+
+std::optional<Curvature> Curvature::from_words(CurvatureForm form, Index dimension,
+                                               std::span<const double> words) {
+  if (words.size() != form.words(dimension)) return std::nullopt;
+  Curvature result;
+  result.form_ = form;
+  result.dimension_ = dimension;
+  result.numbers_.resize(2 * words.size());
+  std::memcpy(result.numbers_.data(), words.data(), words.size_bytes());  // bits, not numbers
+  if (!result.sound()) return std::nullopt;
+  return result;
+}
+
+void Curvature::append_words(std::vector<double>& words) const {
+  const std::size_t before = words.size();
+  words.resize(before + numbers_.size() / 2);
+  std::memcpy(words.data() + before, numbers_.data(), numbers_.size() * sizeof(float));
+}
+
+bool Curvature::sound() const {
+  const float* number = numbers_.data();
+  for (std::size_t k = 0; k < form_.floats(dimension_); ++k)
+    if (!std::isfinite(number[k])) return false;
+  if (form_.shape == CurvatureShape::full) {
+    for (Index column = 0; column < dimension_; number += dimension_ - column, ++column)
+      if (!(*number > 0)) return false;
+    return true;
+  }
+  const Index positive = form_.shape == CurvatureShape::scalar     ? 1
+                         : form_.shape == CurvatureShape::diagonal ? dimension_
+                                                                   : 1 + form_.rank;
+  for (Index k = 0; k < positive; ++k)
+    if (!(number[k] > 0)) return false;
+  return true;
+}
+
+void Curvature::add_product(double factor, const Vector& v, Vector& result) const {
+  const float* number = numbers_.data();
+  switch (form_.shape) {
+    case CurvatureShape::scalar:
+      result += (factor * static_cast<double>(number[0])) * v;
+      break;
+    case CurvatureShape::diagonal:
+      for (Index k = 0; k < dimension_; ++k)
+        result[k] += factor * static_cast<double>(number[k]) * v[k];
+      break;
+    case CurvatureShape::low_rank: {
+      const double base = static_cast<double>(number[0]);
+      const float* vectors = number + 1 + form_.rank;
+      result += (factor * base) * v;
+      for (Index k = 0; k < form_.rank; ++k) {
+        const auto axis =
+            Eigen::Map<const Eigen::VectorXf>(vectors + k * dimension_, dimension_).cast<double>();
+        const double along = axis.dot(v);
+        result += (factor * (static_cast<double>(number[1 + k]) - base) * along) * axis;
+      }
+      break;
+    }
+    case CurvatureShape::full:
+      for (Index column = 0; column < dimension_; ++column) {
+        const Index below = dimension_ - column - 1;
+        const double scaled = factor * v[column];
+        result[column] += static_cast<double>(*number) * scaled;
+        const auto entries = Eigen::Map<const Eigen::VectorXf>(number + 1, below).cast<double>();
+        result.tail(below) += scaled * entries;
+        result[column] += factor * entries.dot(v.tail(below));
+        number += below + 1;
+      }
+      break;
+  }
+}
+
+void Curvature::add_to(double factor, Matrix& matrix) const {
+  const float* number = numbers_.data();
+  switch (form_.shape) {
+    case CurvatureShape::scalar:
+      matrix.diagonal().array() += factor * static_cast<double>(number[0]);
+      break;
+    case CurvatureShape::diagonal:
+      for (Index k = 0; k < dimension_; ++k)
+        matrix(k, k) += factor * static_cast<double>(number[k]);
+      break;
+    case CurvatureShape::low_rank: {
+      const double base = static_cast<double>(number[0]);
+      const float* vectors = number + 1 + form_.rank;
+      matrix.diagonal().array() += factor * base;
+      for (Index k = 0; k < form_.rank; ++k) {
+        const Vector axis =
+            Eigen::Map<const Eigen::VectorXf>(vectors + k * dimension_, dimension_).cast<double>();
+        matrix += (factor * (static_cast<double>(number[1 + k]) - base) * axis) * axis.transpose();
+      }
+      break;
+    }
+    case CurvatureShape::full:
+      for (Index column = 0; column < dimension_; ++column)
+        for (Index row = column; row < dimension_; ++row) {
+          const double entry = factor * static_cast<double>(*number++);
+          matrix(row, column) += entry;
+          if (row != column) matrix(column, row) += entry;
+        }
+      break;
+  }
+}
+
+}  // namespace grove

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "grove/base/types.h"
+
+namespace grove {
+
+enum class CurvatureShape { scalar, diagonal, low_rank, full };
+
+/// How much of a Hessian neighbours tell each other.
+struct CurvatureForm {
+  CurvatureShape shape = CurvatureShape::full;
+  Index rank = 0;  ///< eigenpairs kept; of low_rank only
+
+  bool operator==(const CurvatureForm&) const = default;
+  std::size_t floats(Index dimension) const;
+  /// Doubles that one curvature takes in a message: two single-precision numbers in each.
+  std::size_t words(Index dimension) const { return (floats(dimension) + 1) / 2; }
+};
+
+/// A symmetric positive definite model of a Hessian in one of the forms. Its numbers are kept as
+/// they travel, in single precision: the two ends of a link need the same weight, not an exact one.
+class Curvature {
+ public:
+  Curvature() = default;  ///< none
+  /// The form's picture of a positive definite matrix.
+  Curvature(CurvatureForm form, const Matrix& matrix);
+  /// From a message; nothing if it does not fit the form or is not positive on the diagonal.
+  static std::optional<Curvature> from_words(CurvatureForm form, Index dimension,
+                                             std::span<const double> words);
+
+  bool known() const { return !numbers_.empty(); }
+  void append_words(std::vector<double>& words) const;  ///< what from_words reads
+
+  void add_product(double factor, const Vector& v, Vector& result) const;  ///< += factor C v
+  void add_to(double factor, Matrix& matrix) const;                        ///< += factor C
+
+ private:
+  void set_low_rank(const Matrix& matrix);
+  bool sound() const;
+
+  CurvatureForm form_;
+  Index dimension_ = 0;
+  /// scalar: c | diagonal: c_1..c_d | low rank: base, l_1..l_K, then K eigenvectors; the matrix is
+  /// base I + sum (l_k - base) v_k v_k' | full: lower triangle by columns
+  std::vector<float> numbers_;  ///< padded to an even count
+};
+
+}  // namespace grove

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "grove/agent/curvature_links.h"
+
+namespace grove {
+
+/// For lock-step rounds. A message is x_i, followed by C_i when it is new. Nothing is lost in a
+/// round, so both ends switch to a new curvature at the end of the round in which it was told, and
+/// the duals, opposite at the two ends, stay as they are: no versions are needed.
+class CurvatureBroadcastLinks final : public CurvatureLinks {
+ public:
+  CurvatureBroadcastLinks(CurvatureForm form, Index dimension, std::size_t neighbours);
+
+  const LinkWeights& weights() const override { return weights_; }
+  void publish(Curvature own, std::uint64_t version, const Vector& x) override;
+  bool outrun() const override { return false; }
+  void add_pull(const Vector& x, Vector& pull) const override;
+  void speak(const Vector& x) override;
+  std::span<const double> payload_to(std::size_t slot) const override;
+  bool receive(std::size_t slot, const Message& message, const Vector& x) override;
+  void end_round(const Vector& x, bool spoke) override;
+  void save(ByteWriter& writer) const override;
+  void load(ByteReader& reader) override;
+
+ private:
+  LinkWeights weights_;
+  Curvature next_own_;                  ///< published in this round
+  std::vector<Curvature> next_theirs_;  ///< by slot: heard in this round
+  Matrix heard_;                        ///< column per slot: x_j as last heard
+  Matrix dual_;                         ///< column per slot: dual_ij
+  std::vector<char> heard_now_;         ///< whether the neighbour spoke in this round
+  std::vector<double> spoken_;
+};
+
+}  // namespace grove

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "grove/agent/curvature_links.h"
+
+namespace grove {
+
+/// For agents that run free of each other. At a fixed point the two ends satisfy
+/// P^(i) x_i = P^(j) x_j, so x_i = x_j needs the same P at both: a message says with which versions
+/// of (C_i, C_j) it was made, and one made with another pair than the receiver's is dropped like a
+/// lost one. A new C_i changes u_ij by the change of P_ij x_i, so that the pull does not jump. It
+/// is repeated, ever more rarely, until a message of the neighbour shows that it has arrived.
+///
+/// A message: version of C_i, version of C_j (-1: never heard), 2 P x_i - u_ij if that is known,
+/// C_i if it is due.
+class CurvatureEdgeLinks final : public CurvatureLinks {
+ public:
+  CurvatureEdgeLinks(CurvatureForm form, Index dimension, std::size_t neighbours);
+
+  const LinkWeights& weights() const override { return weights_; }
+  void publish(Curvature own, std::uint64_t version, const Vector& x) override;
+  bool outrun() const override;
+  void add_pull(const Vector& x, Vector& pull) const override;
+  void speak(const Vector& x) override;
+  std::span<const double> payload_to(std::size_t slot) const override;
+  bool receive(std::size_t slot, const Message& message, const Vector& x) override;
+  void end_round(const Vector&, bool) override {}
+  void save(ByteWriter& writer) const override;
+  void load(ByteReader& reader) override;
+
+ private:
+  using Version = std::int64_t;
+  static constexpr Version none = -1;
+  struct Link {
+    Version theirs = none;       ///< of C_j, as known here
+    Version confirmed = none;    ///< of C_i, as the neighbour last said to know it
+    std::uint64_t latest = 0;    ///< sequence of the newest message used
+    std::uint32_t wait = 0;      ///< messages until C_i is sent (again)
+    std::uint32_t patience = 1;  ///< doubles with every repetition
+  };
+
+  void adopt(std::size_t slot, Version version, Curvature curvature, const Vector& x);
+  void start_link(std::size_t slot, const Vector& x);
+
+  LinkWeights weights_;
+  Version own_ = none;
+  Matrix u_;  ///< column per slot: u_ij
+  std::vector<Link> links_;
+  std::vector<std::vector<double>> spoken_;  ///< by slot
+};
+
+}  // namespace grove

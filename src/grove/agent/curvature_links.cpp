@@ -1,0 +1,76 @@
+#include "grove/agent/curvature_links.h"
+
+#include "grove/agent/curvature_broadcast_links.h"
+#include "grove/agent/curvature_edge_links.h"
+
+namespace grove {
+namespace {
+
+void put(ByteWriter& writer, const Curvature& curvature) {
+  writer.put(curvature.known());
+  if (!curvature.known()) return;
+  std::vector<double> words;
+  curvature.append_words(words);
+  writer.put(std::span<const double>(words));
+}
+
+Curvature get(ByteReader& reader, CurvatureForm form, Index dimension) {
+  bool known = false;
+  reader.get(known);
+  if (!known) return {};
+  std::vector<double> words(form.words(dimension));
+  reader.get(std::span<double>(words));
+  return Curvature::from_words(form, dimension, words).value_or(Curvature{});
+}
+
+}  // namespace
+
+LinkWeights::LinkWeights(CurvatureForm form, Index dimension, std::size_t neighbours)
+    : form_(form), dimension_(dimension), theirs_(neighbours), half_(dimension) {}
+
+std::size_t LinkWeights::working() const {
+  std::size_t count = 0;
+  for (std::size_t slot = 0; slot < theirs_.size(); ++slot) count += works(slot);
+  return count;
+}
+
+void LinkWeights::add_product(std::size_t slot, double factor, const Vector& v,
+                              Vector& result) const {
+  Vector whole = Vector::Zero(dimension_);
+  own_.add_product(0.5 * factor, v, whole);
+  half_.setZero();
+  theirs_[slot].add_product(0.5 * factor, v, half_);
+  result += whole + half_;
+}
+
+const Matrix& LinkWeights::sum() const {
+  if (sum_valid_) return sum_;
+  sum_.setZero(dimension_, dimension_);
+  for (std::size_t slot = 0; slot < theirs_.size(); ++slot) {
+    if (!works(slot)) continue;
+    own_.add_to(0.5, sum_);
+    theirs_[slot].add_to(0.5, sum_);
+  }
+  sum_valid_ = true;
+  return sum_;
+}
+
+void LinkWeights::save(ByteWriter& writer) const {
+  put(writer, own_);
+  for (const Curvature& theirs : theirs_) put(writer, theirs);
+}
+
+void LinkWeights::load(ByteReader& reader) {
+  own_ = get(reader, form_, dimension_);
+  for (Curvature& theirs : theirs_) theirs = get(reader, form_, dimension_);
+  sum_valid_ = false;
+}
+
+std::unique_ptr<CurvatureLinks> make_curvature_links(LinkKind kind, CurvatureForm form,
+                                                     Index dimension, std::size_t neighbours) {
+  if (kind == LinkKind::edge)
+    return std::make_unique<CurvatureEdgeLinks>(form, dimension, neighbours);
+  return std::make_unique<CurvatureBroadcastLinks>(form, dimension, neighbours);
+}
+
+}  // namespace grove

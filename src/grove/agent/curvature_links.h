@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "grove/agent/curvature.h"
+#include "grove/agent/links.h"
+
+namespace grove {
+
+/// The curvatures at the ends of one agent's links: P_ij = (C_i + C_j)/2 for every neighbour whose
+/// curvature is known. A link works only once both ends have told theirs.
+class LinkWeights {
+ public:
+  LinkWeights(CurvatureForm form, Index dimension, std::size_t neighbours);
+
+  void set_own(Curvature own) { own_ = std::move(own), sum_valid_ = false; }
+  void set_theirs(std::size_t slot, Curvature theirs) {
+    theirs_[slot] = std::move(theirs), sum_valid_ = false;
+  }
+  CurvatureForm form() const { return form_; }
+  const Curvature& own() const { return own_; }
+  const Curvature& theirs(std::size_t slot) const { return theirs_[slot]; }
+  bool works(std::size_t slot) const { return own_.known() && theirs_[slot].known(); }
+  std::size_t working() const;  ///< links that work
+
+  /// result += factor P_ij v. The two halves are rounded apart, so that both ends add the same.
+  void add_product(std::size_t slot, double factor, const Vector& v, Vector& result) const;
+  const Matrix& sum() const;  ///< of P_ij over the working links
+
+  void save(ByteWriter& writer) const;
+  void load(ByteReader& reader);
+
+ private:
+  CurvatureForm form_;
+  Index dimension_;
+  Curvature own_;
+  std::vector<Curvature> theirs_;  ///< by slot
+  mutable Matrix sum_;
+  mutable bool sum_valid_ = false;
+  mutable Vector half_;
+};
+
+/// Links weighed by the curvature of their ends (docs/methods/curvature_links.md). Exact like the
+/// links of links.h, and through refreshes: see the two implementations for how the ends agree.
+class CurvatureLinks {
+ public:
+  virtual ~CurvatureLinks() = default;
+
+  virtual const LinkWeights& weights() const = 0;
+
+  /// This agent, now at x, has a new curvature. Versions grow and are never used twice.
+  virtual void publish(Curvature own, std::uint64_t version, const Vector& x) = 0;
+  /// A neighbour knows a later curvature of this agent than the agent itself: it was rolled back
+  /// and should publish again.
+  virtual bool outrun() const = 0;
+
+  virtual void add_pull(const Vector& x, Vector& pull) const = 0;
+  virtual void speak(const Vector& x) = 0;
+  virtual std::span<const double> payload_to(std::size_t slot) const = 0;
+  /// True if the message told a new curvature.
+  virtual bool receive(std::size_t slot, const Message& message, const Vector& x) = 0;
+  virtual void end_round(const Vector& x, bool spoke) = 0;
+
+  virtual void save(ByteWriter& writer) const = 0;
+  virtual void load(ByteReader& reader) = 0;
+};
+
+std::unique_ptr<CurvatureLinks> make_curvature_links(LinkKind kind, CurvatureForm form,
+                                                     Index dimension, std::size_t neighbours);
+
+}  // namespace grove

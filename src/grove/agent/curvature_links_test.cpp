@@ -1,0 +1,247 @@
+#include "grove/agent/curvature_links.h"
+
+#include <gtest/gtest.h>
+
+namespace grove {
+namespace {
+
+Matrix spd(Index dimension, double condition) {
+  Matrix result(dimension, dimension);
+  for (Index r = 0; r < dimension; ++r)
+    for (Index c = 0; c < dimension; ++c)
+      result(r, c) = std::sin(1.0 + static_cast<double>(3 * r + 7 * c * r + c));
+  result = Matrix(result * result.transpose());
+  result.diagonal().array() += result.diagonal().mean() / condition;
+  return result;
+}
+
+Matrix dense(const Curvature& curvature, Index dimension) {
+  Matrix result = Matrix::Zero(dimension, dimension);
+  curvature.add_to(1, result);
+  return result;
+}
+
+class EveryForm : public testing::TestWithParam<CurvatureForm> {};
+INSTANTIATE_TEST_SUITE_P(Curvature, EveryForm,
+                         testing::Values(CurvatureForm{CurvatureShape::scalar},
+                                         CurvatureForm{CurvatureShape::diagonal},
+                                         CurvatureForm{CurvatureShape::low_rank, 2},
+                                         CurvatureForm{CurvatureShape::full}));
+
+TEST_P(EveryForm, MultipliesLikeTheMatrixItAdds) {
+  const Curvature curvature(GetParam(), spd(5, 100));
+  const Vector v = Vector::LinSpaced(5, -1, 3);
+  Vector product = Vector::Ones(5);
+  curvature.add_product(0.5, v, product);
+  const Vector expected = Vector::Ones(5) + 0.5 * dense(curvature, 5) * v;
+  EXPECT_LT((product - expected).norm(), 1e-12 * expected.norm());
+}
+
+TEST_P(EveryForm, TravelsUnchanged) {
+  const Curvature curvature(GetParam(), spd(5, 100));
+  std::vector<double> words;
+  curvature.append_words(words);
+  EXPECT_EQ(words.size(), GetParam().words(5));
+  const auto arrived = Curvature::from_words(GetParam(), 5, words);
+  ASSERT_TRUE(arrived);
+  EXPECT_EQ(dense(*arrived, 5), dense(curvature, 5));
+}
+
+TEST_P(EveryForm, RefusesWordsThatAreNoCurvature) {
+  const std::vector<double> zeros(GetParam().words(5), 0.0), longer(GetParam().words(5) + 1, 1.0);
+  EXPECT_FALSE(Curvature::from_words(GetParam(), 5, zeros));
+  EXPECT_FALSE(Curvature::from_words(GetParam(), 5, longer));
+}
+
+TEST(Curvature, FormsKeepWhatTheyPromise) {
+  const Matrix matrix = spd(6, 1000);
+  const auto error = [&](CurvatureForm form) {
+    return (dense(Curvature(form, matrix), 6) - matrix).norm() / matrix.norm();
+  };
+  EXPECT_LT(error({CurvatureShape::full}), 1e-7);
+  EXPECT_LT(error({CurvatureShape::low_rank, 6}), 1e-6);
+  const Matrix scalar = dense(Curvature({CurvatureShape::scalar}, matrix), 6);
+  EXPECT_NEAR(scalar(3, 3), matrix.trace() / 6, 1e-6 * matrix.trace());
+  const Matrix diagonal = dense(Curvature({CurvatureShape::diagonal}, matrix), 6);
+  EXPECT_LT((diagonal.diagonal() - matrix.diagonal()).norm(), 1e-6 * matrix.norm());
+}
+
+// diag(1, 2, 8, 100) at rank 1 keeps 100; the others become (1*2*8)^(1/3).
+TEST(Curvature, LowRankReplacesTheRestByItsGeometricMean) {
+  const Matrix matrix = Vector{{1, 2, 8, 100}}.asDiagonal();
+  const Matrix kept = dense(Curvature({CurvatureShape::low_rank, 1}, matrix), 4);
+  const double rest = std::cbrt(16.0);
+  EXPECT_LT((kept - Matrix(Vector{{rest, rest, rest, 100}}.asDiagonal())).norm(), 1e-5);
+}
+
+/// One agent with one neighbour, in one dimension: its links, x and how far it has counted.
+struct End {
+  explicit End(LinkKind kind)
+      : links(make_curvature_links(kind, {CurvatureShape::full}, 1, 1)), x(Vector::Zero(1)) {}
+
+  void publish(double curvature, std::uint64_t version) {
+    links->publish(Curvature({CurvatureShape::full}, Matrix::Constant(1, 1, curvature)), version,
+                   x);
+  }
+  std::vector<double> say() {
+    ++sequence;
+    links->speak(x);
+    const auto payload = links->payload_to(0);
+    return {payload.begin(), payload.end()};
+  }
+  void hear(const std::vector<double>& said, std::uint64_t from_sequence) {
+    links->receive(0, {.from = {}, .sequence = from_sequence, .payload = said}, x);
+  }
+  double pull() const {
+    Vector result = Vector::Zero(1);
+    links->add_pull(x, result);
+    return result[0];
+  }
+
+  std::unique_ptr<CurvatureLinks> links;
+  Vector x;
+  std::uint64_t sequence = 0;
+};
+
+void exchange(End& i, End& j) {
+  const auto from_i = i.say(), from_j = j.say();
+  i.hear(from_j, j.sequence);
+  j.hear(from_i, i.sequence);
+  i.links->end_round(i.x, true);
+  j.links->end_round(j.x, true);
+}
+
+class BothKinds : public testing::TestWithParam<LinkKind> {};
+INSTANTIATE_TEST_SUITE_P(CurvatureLinks, BothKinds,
+                         testing::Values(LinkKind::broadcast, LinkKind::edge));
+
+// C_i = 1 and C_j = 3 make P = 2; then x_i = 1 and x_j = 3 as for scalar links (links_test.cpp):
+// the pull at x_i is dual + (P/2)(x_i - x_j) = -2 - 2 = -4.
+TEST_P(BothKinds, PullLikeTheMeanOfTheTwoCurvatures) {
+  End i(GetParam()), j(GetParam());
+  i.publish(1, 1);
+  j.publish(3, 1);
+  exchange(i, j);
+  EXPECT_EQ(i.pull(), 0) << "an introduction does not pull";
+  EXPECT_TRUE(i.links->weights().works(0));
+  EXPECT_EQ(i.links->weights().sum()(0, 0), 2);
+  i.x[0] = 1;
+  j.x[0] = 3;
+  exchange(i, j);
+  EXPECT_DOUBLE_EQ(i.pull(), -4);
+  EXPECT_DOUBLE_EQ(j.pull(), 4);
+}
+
+TEST_P(BothKinds, DoNotWorkBeforeBothEndsHaveIntroducedThemselves) {
+  End i(GetParam()), j(GetParam());
+  i.publish(1, 1);
+  exchange(i, j);
+  EXPECT_FALSE(i.links->weights().works(0));
+  EXPECT_FALSE(j.links->weights().works(0));
+  i.x[0] = 5;
+  EXPECT_EQ(i.pull(), 0);
+  j.publish(1, 2);
+  exchange(i, j);
+  exchange(i, j);
+  EXPECT_TRUE(i.links->weights().works(0));
+  EXPECT_TRUE(j.links->weights().works(0));
+}
+
+/// Two introduced ends somewhere on their way.
+struct Pair {
+  explicit Pair(LinkKind kind) : i(kind), j(kind) {
+    i.publish(1, 1);
+    j.publish(3, 1);
+    exchange(i, j);
+    i.x[0] = 1;
+    j.x[0] = 3;
+    exchange(i, j);
+  }
+  End i, j;
+};
+
+// In the broadcast form the implied force is the dual: the pull where both ends agree.
+TEST(CurvatureBroadcastLinks, KeepOppositeDualsThroughARefreshAtOneEnd) {
+  Pair pair(LinkKind::broadcast);
+  pair.i.publish(50, 2);
+  exchange(pair.i, pair.j);
+  EXPECT_DOUBLE_EQ(pair.i.pull(), -pair.j.pull());
+  EXPECT_EQ(pair.i.links->weights().sum()(0, 0), pair.j.links->weights().sum()(0, 0));
+  pair.i.x[0] = 2;
+  exchange(pair.i, pair.j);
+  EXPECT_DOUBLE_EQ(pair.i.pull(), -pair.j.pull());
+}
+
+TEST(CurvatureEdgeLinks, ANewCurvatureDoesNotMakeThePullJumpAtEitherEnd) {
+  Pair pair(LinkKind::edge);
+  const double at_i = pair.i.pull(), at_j = pair.j.pull();
+  pair.i.publish(50, 2);
+  EXPECT_NEAR(pair.i.pull(), at_i, 1e-12);
+  // j adopts it from a message whose vector it must ignore: one without its own current version.
+  pair.j.publish(4, 2);
+  pair.j.hear(pair.i.say(), pair.i.sequence);
+  EXPECT_NEAR(pair.j.pull(), at_j, 1e-12);
+}
+
+TEST(CurvatureEdgeLinks, MessagesMadeWithAnotherPairChangeNothing) {
+  Pair pair(LinkKind::edge);
+  const auto old_message = pair.j.say();
+  pair.i.publish(50, 2);
+  const double before = pair.i.pull();
+  pair.i.hear(old_message, pair.j.sequence);
+  EXPECT_EQ(pair.i.pull(), before);
+}
+
+TEST(CurvatureEdgeLinks, ALostCurvatureIsSentAgainAndThenNoMore) {
+  Pair pair(LinkKind::edge);
+  const std::size_t plain = pair.i.say().size();
+  pair.i.publish(50, 2);
+  EXPECT_GT(pair.i.say().size(), plain);  // and is lost
+  int sent = 0;
+  for (int round = 0; round < 6; ++round) {
+    const auto from_i = pair.i.say(), from_j = pair.j.say();
+    sent += from_i.size() > plain;
+    pair.j.hear(from_i, pair.i.sequence);
+    pair.i.hear(from_j, pair.j.sequence);
+  }
+  EXPECT_EQ(sent, 1);
+  EXPECT_EQ(pair.i.links->weights().sum()(0, 0), pair.j.links->weights().sum()(0, 0));
+}
+
+// The neighbour knows version 2 of an agent that fell back to version 1: a third is needed, for
+// the number 2 now stands for another matrix.
+TEST(CurvatureEdgeLinks, AnAgentThatFellBackLearnsThatItMustPublishAgain) {
+  Pair pair(LinkKind::edge);
+  ByteWriter writer;
+  pair.i.links->save(writer);
+  pair.i.publish(50, 2);
+  exchange(pair.i, pair.j);
+  ByteReader reader(writer.bytes());
+  pair.i.links->load(reader);
+  ASSERT_TRUE(reader.finished());
+  EXPECT_FALSE(pair.i.links->outrun());
+  exchange(pair.i, pair.j);
+  EXPECT_TRUE(pair.i.links->outrun());
+  pair.i.publish(7, 9);
+  exchange(pair.i, pair.j);
+  exchange(pair.i, pair.j);
+  EXPECT_FALSE(pair.i.links->outrun());
+  EXPECT_EQ(pair.i.links->weights().sum()(0, 0), pair.j.links->weights().sum()(0, 0));
+  EXPECT_EQ(pair.i.links->weights().sum()(0, 0), 5);
+}
+
+TEST_P(BothKinds, SavedStateContinuesExactly) {
+  Pair pair(GetParam());
+  ByteWriter writer;
+  pair.i.links->save(writer);
+  End loaded(GetParam());
+  ByteReader reader(writer.bytes());
+  loaded.links->load(reader);
+  EXPECT_TRUE(reader.finished());
+  loaded.x = pair.i.x;
+  EXPECT_EQ(loaded.pull(), pair.i.pull());
+  EXPECT_EQ(loaded.say(), pair.i.say());
+}
+
+}  // namespace
+}  // namespace grove

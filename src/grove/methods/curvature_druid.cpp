@@ -1,0 +1,187 @@
+#include "grove/methods/curvature_druid.h"
+
+#include <cmath>
+
+#include <Eigen/Cholesky>
+
+namespace grove {
+namespace {
+
+constexpr double light_ridge = 1e-3;  ///< of the mean Hessian diagonal; 0.1 was 2-4 times slower
+constexpr double drift_limit = 3;     ///< told and true curvature may differ by this factor
+constexpr double noticeable = 0.01;   ///< relative moves of x_i below this leave the Hessian alone
+constexpr double blend = 0.5;  ///< weight of the neighbours' curvatures in what an agent tells
+constexpr NewtonBudget introduction{.steps = 30, .decrease = 1e-4};
+
+std::optional<Theta> make_theta(const CurvatureDruidOptions& options, const AgentContext& context) {
+  if (!options.theta_penalty || context.regularizer.trivial()) return std::nullopt;
+  return Theta(context.regularizer, *options.theta_penalty, context.network_size, context.start);
+}
+
+bool positive(const Matrix& matrix) { return Eigen::LLT<Matrix>(matrix).info() == Eigen::Success; }
+
+/// Whether some eigenvalue of told^{-1} now has left [1/limit, limit]; in the form's own terms.
+bool differ(CurvatureForm form, const Matrix& told, const Matrix& now) {
+  if (form.shape == CurvatureShape::scalar) {
+    const double ratio = now.diagonal().sum() / told.diagonal().sum();
+    return !(ratio < drift_limit && ratio > 1 / drift_limit);
+  }
+  if (form.shape == CurvatureShape::diagonal) {
+    const Vector ratio = now.diagonal().cwiseQuotient(told.diagonal());
+    return !(ratio.maxCoeff() < drift_limit && ratio.minCoeff() > 1 / drift_limit);
+  }
+  return !positive(drift_limit * told - now) || !positive(drift_limit * now - told);
+}
+
+}  // namespace
+
+CurvatureDruidAgent::CurvatureDruidAgent(const CurvatureDruidOptions& options, AgentContext context)
+    : context_(std::move(context)),
+      options_(options),
+      links_(make_curvature_links(options.link, options.form, context_.objective->dimension(),
+                                  context_.neighbours.size())),
+      share_(context_.regularizer),
+      theta_(make_theta(options, context_)),
+      x_(context_.start),
+      checked_at_(context_.start) {
+  if (theta_) share_ = {.regularized = context_.regularizer.regularized};
+}
+
+void CurvatureDruidAgent::activate(const Activation& activation, Workspace& workspace) {
+  workspace.fit(x_.size());
+  if (published_.size() == 0)
+    introduce(activation, workspace);
+  else if (context_.neighbours.empty() || links_->weights().working() > 0)
+    improve(activation, workspace);
+  // Otherwise nobody is known yet: an agent alone would only run after its own noise.
+  if (theta_) theta_->update(x_, workspace.trial);
+  speak(activation);
+}
+
+/// x_i becomes the minimizer of f_i and its share of r with a light ridge: no communication.
+void CurvatureDruidAgent::introduce(const Activation& activation, Workspace& workspace) {
+  workspace.point = x_;
+  context_.objective->evaluate(x_, Batch::all(), nullptr, &workspace.hessian, workspace.objective);
+  cost_.hessian_samples += context_.objective->samples();
+  const double mean = workspace.hessian.diagonal().mean();
+  coupling_ = (mean > 0 ? light_ridge * mean : 1.0) * Matrix::Identity(x_.size(), x_.size());
+  workspace.pull.setZero();
+  minimize_coupled({*context_.objective, x_, workspace.pull, coupling_, share_}, introduction,
+                   workspace, cost_);
+  x_ = workspace.point;
+  publish(activation, workspace.hessian);
+}
+
+void CurvatureDruidAgent::improve(const Activation& activation, Workspace& workspace) {
+  workspace.pull.setZero();
+  links_->add_pull(x_, workspace.pull);
+  coupling_ = links_->weights().sum();
+  if (theta_) theta_->add_pull(x_, workspace.pull);
+  coupling_.diagonal().array() += options_.prox + (theta_ ? theta_->penalty() : 0.0);
+  // Links keep the model strongly convex; an agent without any has only a proximal term for that.
+  if (context_.neighbours.empty())
+    coupling_.diagonal().array() += light_ridge * published_.diagonal().mean();
+  workspace.point = x_;
+  minimize_coupled({*context_.objective, x_, workspace.pull, coupling_, share_},
+                   {.steps = activation.local_steps, .thrifty = options_.thrifty}, workspace,
+                   cost_);
+  x_ = workspace.point;
+  if (links_->outrun() || has_drifted(workspace.hessian)) publish(activation, workspace.hessian);
+}
+
+/// The Hessian with a floor of its own scale: positive definite whatever the data. A kink of r
+/// bends as much as l1 over the size of a coefficient: without it duals of flat coordinates would
+/// take ages to pass the kink. Then blended with what the neighbours tell, so that agents which see
+/// little of a direction learn how stiff the network is in it: averaging by gossip, at most one
+/// step of it per refresh.
+Matrix CurvatureDruidAgent::curvature_from(const Matrix& hessian) const {
+  Matrix result = hessian;
+  const double mean = hessian.diagonal().mean();
+  const double size = std::sqrt(x_.squaredNorm() / static_cast<double>(x_.size()));
+  const double kink = size > 0 ? share_.l1 / size : 0.0;
+  const double floor = light_ridge * mean + kink;
+  result.diagonal().array() += floor > 0 ? floor : 1.0;
+  const double neighbours = static_cast<double>(links_->weights().working());
+  if (neighbours == 0) return result;
+  // The sum over links of (C_i + C_j)/2, so this is the mean of C_j.
+  Matrix theirs = (2 / neighbours) * links_->weights().sum();
+  links_->weights().own().add_to(-1, theirs);
+  return (1 - blend) * result + (blend / options_.scale) * theirs;
+}
+
+/// Compared only when the answer can have changed: x_i has moved, or a neighbour's curvature has.
+bool CurvatureDruidAgent::has_drifted(const Matrix& hessian) {
+  const bool moved = (x_ - checked_at_).norm() > noticeable * x_.norm();
+  if (!moved && !heard_curvature_) return false;
+  checked_at_ = x_;
+  heard_curvature_ = false;
+  return differ(options_.form, published_, curvature_from(hessian));
+}
+
+/// The number of the activation serves as version: it grows, and a runtime never uses one twice.
+void CurvatureDruidAgent::publish(const Activation& activation, const Matrix& hessian) {
+  published_ = curvature_from(hessian);
+  checked_at_ = x_;
+  links_->publish(Curvature(options_.form, options_.scale * published_), activation.round, x_);
+}
+
+void CurvatureDruidAgent::speak(const Activation& activation) {
+  links_->speak(x_);
+  sequence_ = activation.round;
+  spoke_ = true;
+  cost_.broadcasts += 1;
+  cost_.vectors_sent += context_.neighbours.size();
+  for (std::size_t slot = 0; slot < context_.neighbours.size(); ++slot)
+    cost_.bytes_sent += links_->payload_to(slot).size_bytes();
+}
+
+Message CurvatureDruidAgent::message_to(std::size_t slot) const {
+  return {.from = context_.id, .sequence = sequence_, .payload = links_->payload_to(slot)};
+}
+
+void CurvatureDruidAgent::receive(std::size_t slot, const Message& message) {
+  heard_curvature_ |= links_->receive(slot, message, x_);
+}
+
+void CurvatureDruidAgent::end_round() {
+  links_->end_round(x_, spoke_);
+  spoke_ = false;
+}
+
+/// x_i itself is as sparse as r makes it, and feasible, where the agent has its share of r.
+const Vector* CurvatureDruidAgent::regularized_estimate() const {
+  if (theta_) return &theta_->value();
+  return share_.trivial() ? nullptr : &x_;
+}
+
+void CurvatureDruidAgent::save(ByteWriter& writer) const {
+  writer.put(x_);
+  writer.put(sequence_);
+  writer.put(cost_);
+  writer.put(published_.size() > 0);
+  if (published_.size() > 0)
+    writer.put(std::span<const double>(published_.data(), published_.size()));
+  writer.put(checked_at_);
+  writer.put(heard_curvature_);
+  links_->save(writer);
+  if (theta_) theta_->save(writer);
+}
+
+Status CurvatureDruidAgent::load(ByteReader& reader) {
+  reader.get(x_);
+  reader.get(sequence_);
+  reader.get(cost_);
+  bool introduced = false;
+  reader.get(introduced);
+  published_.resize(introduced ? x_.size() : 0, introduced ? x_.size() : 0);
+  if (introduced) reader.get(std::span<double>(published_.data(), published_.size()));
+  reader.get(checked_at_);
+  reader.get(heard_curvature_);
+  links_->load(reader);
+  if (theta_) theta_->load(reader);
+  spoke_ = false;
+  if (!reader.ok()) return Error{"agent state", "does not fit this agent's problem and neighbours"};
+  return success();
+}
+
+}  // namespace grove

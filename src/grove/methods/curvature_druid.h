@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "grove/agent/agent.h"
+#include "grove/agent/curvature_links.h"
+#include "grove/methods/coupled_newton.h"
+#include "grove/methods/theta.h"
+
+namespace grove {
+
+/// DRUID-VL whose links weigh disagreement by the curvature of their ends.
+struct CurvatureDruidOptions {
+  LinkKind link = LinkKind::broadcast;
+  CurvatureForm form;
+  /// What the told curvature is multiplied with: 2 / (deg_i sqrt(1 - w^2)) on a graph whose walk
+  /// has second eigenvalue w suits alike agents best (docs/methods/curvature_links.md).
+  double scale = 1;
+  double prox = 0;  ///< eps_i >= 0; the links alone keep every local model convex
+  /// mu_theta of the paper's copy of x at one agent. Without it every agent keeps its own share of
+  /// r in its local model, which needs no penalty: sum f_i + n r = sum (f_i + r).
+  std::optional<double> theta_penalty;
+  bool thrifty = true;  ///< as many local steps as pay, at most those of the activation
+};
+
+/// One agent of it (docs/methods/curvature_links.md). Its first activation solves its own problem
+/// with a light ridge and introduces it to its neighbours; from then on it is DRUID-VL, with a new
+/// curvature told whenever the Hessian has left the old one.
+class CurvatureDruidAgent final : public Agent {
+ public:
+  CurvatureDruidAgent(const CurvatureDruidOptions& options, AgentContext context);
+
+  void activate(const Activation& activation, Workspace& workspace) override;
+  Message message_to(std::size_t slot) const override;
+  void receive(std::size_t slot, const Message& message) override;
+  void end_round() override;
+  const Vector& estimate() const override { return x_; }
+  const Vector* regularized_estimate() const override;
+  const Cost& cost() const override { return cost_; }
+  void save(ByteWriter& writer) const override;
+  Status load(ByteReader& reader) override;
+
+ private:
+  void introduce(const Activation& activation, Workspace& workspace);
+  void improve(const Activation& activation, Workspace& workspace);
+  Matrix curvature_from(const Matrix& hessian) const;
+  bool has_drifted(const Matrix& hessian);
+  void publish(const Activation& activation, const Matrix& hessian);
+  void speak(const Activation& activation);
+
+  AgentContext context_;
+  CurvatureDruidOptions options_;
+  std::unique_ptr<CurvatureLinks> links_;
+  Regularizer share_;           ///< of r, in the local model; trivial where theta has it all
+  std::optional<Theta> theta_;  ///< at agent q only, if at all
+  Vector x_;
+  Matrix published_;   ///< what the told curvature is a picture of; empty before the first
+  Vector checked_at_;  ///< x_i when it was last compared with the truth
+  bool heard_curvature_ = false;  ///< since then
+  Matrix coupling_;               ///< buffer: curvature of all that pulls at x_i
+  bool spoke_ = false;            ///< in the current round
+  std::uint64_t sequence_ = 0;    ///< of the latest activation
+  Cost cost_;
+};
+
+}  // namespace grove

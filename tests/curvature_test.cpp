@@ -1,0 +1,202 @@
+// Links weighed by the curvature of their ends: exact through refreshes, rest, loss, delay, crashes
+// and rollback, in every form, and indifferent to the scale of the data.
+
+#include <gtest/gtest.h>
+
+#include "grove/run/method_setup.h"
+#include "grove/runtime/event_simulator.h"
+#include "support/network.h"
+
+namespace grove::testing_support {
+namespace {
+
+/// Eight agents of which each sees mostly one class: their own optima and Hessians differ much, so
+/// that curvatures are told anew on the way.
+Problem unlike_agents(double l1 = 0, double feature_scale = 1) {
+  Problem problem = make_problem({.agents = 8,
+                                  .samples = 240,
+                                  .features = 4,
+                                  .terms = {.loss = LogisticLoss{}, .l2 = 0.01},
+                                  .l1 = l1 * feature_scale});
+  problem.terms.l2 *= feature_scale * feature_scale;
+  problem.graph =
+      graph_of(8, {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {7, 0}, {2, 6}});
+  for (std::size_t i = 0; i < problem.agents(); ++i) {
+    Samples& shard = problem.shards[i];
+    for (Index j = 0; j < shard.count(); ++j)
+      if (j % 6 != 0) shard.targets[j] = i % 2 == 0 ? 1 : 0;
+    std::get<DenseRows>(shard.features) *= feature_scale * (1 + 0.3 * static_cast<double>(i));
+  }
+  return problem;
+}
+
+Config curvature_config(CurvatureForm form, LinkKind link) {
+  Config config;
+  config.agents = 8;
+  config.penalty = form;
+  config.link = link;
+  config.rounds = 3000;
+  config.tolerance = 0;
+  config.threads = 1;
+  return config;
+}
+
+/// Agents of the configuration in a simulator, and the optimum, which the test's own loops confirm.
+struct Trial {
+  Trial(const Problem& problem, Config config)
+      : instance(problem.instance()), optimum(problem.prepared().reference->x) {
+    EXPECT_LT(optimality_violation(problem, optimum), 1e-10);
+    const MethodSetup setup = *set_up_method(config, instance);
+    simulator.emplace(make_agents(config, instance, setup), instance.graph,
+                      Schedule(1, setup.participation, setup.work_loads),
+                      SimulatorOptions{.faults = {config.loss_rate, config.delay}, .threads = 1});
+  }
+  double error() const {
+    return squared_distance(simulator->agents(), optimum) /
+           (static_cast<double>(instance.agents()) * optimum.squaredNorm());
+  }
+  Round rounds_to(double level, Round limit) {
+    while (error() > level && simulator->round() < limit) simulator->advance();
+    return simulator->round();
+  }
+
+  Instance instance;
+  Vector optimum;
+  std::optional<Simulator> simulator;
+};
+
+struct FormAndLink {
+  CurvatureForm form;
+  LinkKind link;
+};
+
+class CurvatureLinksIn : public testing::TestWithParam<FormAndLink> {
+ protected:
+  Config config() const { return curvature_config(GetParam().form, GetParam().link); }
+};
+INSTANTIATE_TEST_SUITE_P(
+    EveryFormAndLink, CurvatureLinksIn,
+    testing::Values(FormAndLink{{CurvatureShape::scalar}, LinkKind::broadcast},
+                    FormAndLink{{CurvatureShape::scalar}, LinkKind::edge},
+                    FormAndLink{{CurvatureShape::diagonal}, LinkKind::broadcast},
+                    FormAndLink{{CurvatureShape::diagonal}, LinkKind::edge},
+                    FormAndLink{{CurvatureShape::low_rank, 2}, LinkKind::broadcast},
+                    FormAndLink{{CurvatureShape::low_rank, 2}, LinkKind::edge},
+                    FormAndLink{{CurvatureShape::full}, LinkKind::broadcast},
+                    FormAndLink{{CurvatureShape::full}, LinkKind::edge}));
+
+TEST_P(CurvatureLinksIn, ReachTheOptimumWithEveryoneActive) {
+  Trial trial(unlike_agents(), config());
+  EXPECT_LT(trial.rounds_to(1e-24, 1500), 1500u);
+}
+
+TEST_P(CurvatureLinksIn, ReachTheOptimumWithTwoOfFiveAgentsActive) {
+  Config settings = config();
+  settings.participation = "0.4";
+  Trial trial(unlike_agents(), settings);
+  EXPECT_LT(trial.rounds_to(1e-22, 4000), 4000u);
+}
+
+// Each agent keeps its share of r; every copy is sparse where the optimum is.
+TEST_P(CurvatureLinksIn, ReachTheOptimumOfAnL1ProblemAndItsZeros) {
+  Trial trial(unlike_agents(0.1), config());
+  ASSERT_GT((trial.optimum.array() == 0).count(), 0);
+  ASSERT_GT((trial.optimum.array() != 0).count(), 0);
+  EXPECT_LT(trial.rounds_to(1e-20, 2000), 2000u);
+  for (const auto& agent : trial.simulator->agents())
+    for (Index k = 0; k < trial.optimum.size(); ++k)
+      EXPECT_EQ(agent->estimate()[k] == 0, trial.optimum[k] == 0);
+}
+
+TEST(CurvatureLinks, KeepThePapersCopyOfTheModelWhenItsPenaltyIsGiven) {
+  Config config = curvature_config({CurvatureShape::full}, LinkKind::broadcast);
+  config.theta_penalty = 0.1;
+  Trial trial(unlike_agents(0.02), config);
+  EXPECT_LT(trial.rounds_to(1e-20, 2000), 2000u);
+}
+
+TEST(CurvatureLinks, TheTestProblemMakesAgentsTellTheirCurvatureAnew) {
+  Config config = curvature_config({CurvatureShape::full}, LinkKind::broadcast);
+  Trial trial(unlike_agents(), config);
+  for (int round = 0; round < 30; ++round) trial.simulator->advance();
+  const std::uint64_t links = 2 * trial.instance.graph.edges().size();
+  const std::uint64_t introductions = links * 5 * 8;  // 4 * 5 / 2 floats make 5 doubles
+  const std::uint64_t vectors = links * 30 * 4 * 8;
+  EXPECT_GT(trial.simulator->cost().bytes_sent, introductions + vectors);
+}
+
+TEST(CurvatureEdgeLinks, ReachTheOptimumAlthoughMessagesAreLostAndLate) {
+  Config config = curvature_config({CurvatureShape::full}, LinkKind::edge);
+  config.participation = "0.4";
+  config.loss_rate = 0.3;
+  config.delay = 5;
+  Trial trial(unlike_agents(), config);
+  EXPECT_LT(trial.rounds_to(1e-22, 8000), 8000u);
+}
+
+TEST(CurvatureEdgeLinks, RecoverAfterAnAgentFallsBackBehindARefresh) {
+  Config config = curvature_config({CurvatureShape::full}, LinkKind::edge);
+  config.loss_rate = 0.2;
+  for (const Round saved_at : {0, 1, 3}) {
+    Trial trial(unlike_agents(), config);
+    while (trial.simulator->round() < saved_at) trial.simulator->advance();
+    const std::string old_state = state_of(*trial.simulator->agents()[2]);
+    while (trial.simulator->round() < 60) trial.simulator->advance();
+    ASSERT_TRUE(restore(*trial.simulator->agents()[2], old_state));
+    const double hurt = trial.error();
+    EXPECT_GT(hurt, 1e-4);
+    EXPECT_LT(trial.rounds_to(1e-22, 3000), 3000u) << "saved after round " << saved_at;
+  }
+}
+
+TEST(CurvatureEdgeLinks, FreeRunningAgentsSurviveLossCrashesAndACut) {
+  const Problem problem = unlike_agents(0.01);
+  const Instance instance = problem.instance();
+  Config config = curvature_config({CurvatureShape::full}, LinkKind::edge);
+  const MethodSetup setup = *set_up_method(config, instance);
+  EventSimulator simulator(make_agents(config, instance, setup), instance.graph, setup.work_loads,
+                           {.speeds = {1, 1, 0.2, 1, 5, 1, 1, 2},
+                            .latency = 1,
+                            .jitter = 0.9,
+                            .loss_rate = 0.2,
+                            .duplicate_rate = 0.1,
+                            .cuts = {{50, 150, {AgentId{0}, AgentId{1}, AgentId{2}}}},
+                            .crashes = {{AgentId{3}, 80, 30}, {AgentId{5}, 200, 1}}});
+  simulator.run_until(12000);
+  const Vector optimum = problem.prepared().reference->x;
+  EXPECT_LT(squared_distance(simulator.agents(), optimum), 1e-16 * optimum.squaredNorm());
+}
+
+// The same problem in other units: x* scales by 1/c, and nothing else should change.
+TEST(CurvatureLinks, TakeTheSameRoundsWhateverTheUnitsOfTheFeatures) {
+  Config config = curvature_config({CurvatureShape::full}, LinkKind::broadcast);
+  Trial plain(unlike_agents(0.02, 1), config);
+  const Round rounds = plain.rounds_to(1e-8, 1000);
+  for (const double scale : {1e-3, 1e3}) {
+    Trial scaled(unlike_agents(0.02, scale), config);
+    EXPECT_NEAR(static_cast<double>(scaled.rounds_to(1e-8, 1000)), static_cast<double>(rounds), 1)
+        << "features times " << scale;
+  }
+}
+
+TEST(CurvatureLinks, ContinueExactlyFromASavedState) {
+  for (const LinkKind link : {LinkKind::broadcast, LinkKind::edge}) {
+    const Problem problem = unlike_agents(0.02);
+    const Config config = curvature_config({CurvatureShape::full}, link);
+    Trial original(problem, config), copy(problem, config);
+    for (int round = 0; round < 4; ++round) original.simulator->advance();
+    for (int round = 0; round < 4; ++round) copy.simulator->advance();
+    for (std::size_t i = 0; i < 8; ++i)
+      ASSERT_TRUE(
+          restore(*copy.simulator->agents()[i], state_of(*original.simulator->agents()[i])));
+    for (int round = 0; round < 20; ++round) {
+      original.simulator->advance();
+      copy.simulator->advance();
+    }
+    for (std::size_t i = 0; i < 8; ++i)
+      EXPECT_EQ(state_of(*original.simulator->agents()[i]), state_of(*copy.simulator->agents()[i]));
+  }
+}
+
+}  // namespace
+}  // namespace grove::testing_support
