@@ -17,8 +17,9 @@ struct Activation {
   int local_steps = 1;
 };
 
-/// Reads `auto` (5, which leaves it to the method to do less), `10`, `a,b,c,...` (one per agent), `equal:E`, `uniform:a:b` (integers, inclusive, drawn
-/// per agent from the seed) or `extreme:a:b` (a random half of the agents gets a, the rest b).
+/// Reads `10`, `a,b,c,...` (one per agent), `equal:E`, `uniform:a:b` (integers, inclusive, drawn
+/// per agent from the seed), `extreme:a:b` (a random half of the agents gets a, the rest b) or
+/// `auto`: 5, of which a method may leave out those that gain nothing.
 Result<std::vector<int>> make_work_loads(std::string_view description, std::size_t agents,
                                          std::uint64_t seed);
 

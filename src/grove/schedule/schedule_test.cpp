@@ -44,8 +44,9 @@ TEST(WorkLoads, BadOnesAreRefusedByTheNameOfTheFlag) {
             "--work: expected uniform:a:b with two work loads, got `uniform:5`");
   EXPECT_EQ(work_refusal("uniform:9:2"),
             "--work: expected uniform:a:b with a at most b, got `uniform:9:2`");
-  EXPECT_EQ(work_refusal("normal:9:2"),
-            "--work: expected E, a list, equal:E, uniform:a:b or extreme:a:b, got `normal:9:2`");
+  EXPECT_EQ(
+      work_refusal("normal:9:2"),
+      "--work: expected auto, E, a list, equal:E, uniform:a:b or extreme:a:b, got `normal:9:2`");
 }
 
 // Each of the 19 values has probability 1/19.
