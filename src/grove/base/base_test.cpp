@@ -14,14 +14,16 @@ TEST(KeyedRandom, SameKeyGivesSameNumbersAndEveryFieldOfTheKeyMatters) {
   const RandomKey key{.seed = 7, .purpose = Purpose::graph, .agent = 1, .round = 2, .step = 3};
   std::set<std::uint64_t> first_draws{KeyedRandom(key)()};
   EXPECT_EQ(KeyedRandom(key)(), *first_draws.begin());
-  for (RandomKey other : {RandomKey{8, key.purpose, 1, 2, 3}, RandomKey{7, Purpose::partition, 1, 2, 3},
-                          RandomKey{7, key.purpose, 2, 2, 3}, RandomKey{7, key.purpose, 1, 3, 3},
-                          RandomKey{7, key.purpose, 1, 2, 4}})
+  for (RandomKey other :
+       {RandomKey{8, key.purpose, 1, 2, 3}, RandomKey{7, Purpose::partition, 1, 2, 3},
+        RandomKey{7, key.purpose, 2, 2, 3}, RandomKey{7, key.purpose, 1, 3, 3},
+        RandomKey{7, key.purpose, 1, 2, 4}})
     first_draws.insert(KeyedRandom(other)());
   EXPECT_EQ(first_draws.size(), 6u);
 }
 
-// Mean 1/2 and variance 1/12 of the uniform law, 0 and 1 of the normal one, to five standard errors.
+// Mean 1/2 and variance 1/12 of the uniform law, 0 and 1 of the normal one, to five standard
+// errors.
 TEST(KeyedRandom, HasTheMomentsOfItsLaws) {
   KeyedRandom random(RandomKey{.seed = 3});
   constexpr int draws = 200000;

@@ -10,8 +10,7 @@ namespace grove {
 std::uint64_t KeyedRandom::operator()() {
   if (used_ == buffer_.size()) {
     const r123::Philox4x64::ctr_type counter = {{key_.agent, key_.round, key_.step, block_++}};
-    const r123::Philox4x64::key_type key = {
-        {key_.seed, static_cast<std::uint64_t>(key_.purpose)}};
+    const r123::Philox4x64::key_type key = {{key_.seed, static_cast<std::uint64_t>(key_.purpose)}};
     const auto drawn = r123::Philox4x64{}(counter, key);
     for (unsigned k = 0; k < buffer_.size(); ++k) buffer_[k] = drawn[k];
     used_ = 0;

@@ -40,9 +40,9 @@ class KeyedRandom {
   explicit KeyedRandom(const RandomKey& key) : key_(key) {}
 
   std::uint64_t operator()();
-  double uniform();                         ///< in [0, 1), 53 random bits
-  double normal();                          ///< mean 0, variance 1 (Box-Muller)
-  std::uint64_t below(std::uint64_t bound); ///< in {0, ..., bound-1}, unbiased; bound > 0
+  double uniform();                          ///< in [0, 1), 53 random bits
+  double normal();                           ///< mean 0, variance 1 (Box-Muller)
+  std::uint64_t below(std::uint64_t bound);  ///< in {0, ..., bound-1}, unbiased; bound > 0
 
   static constexpr std::uint64_t min() { return 0; }
   static constexpr std::uint64_t max() { return std::numeric_limits<std::uint64_t>::max(); }

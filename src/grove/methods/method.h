@@ -14,8 +14,8 @@ struct PgExtraOptions : GossipOptions {};
 struct P2d2Options : GossipOptions {};
 struct NidsOptions : GossipOptions {};
 
-using MethodOptions = std::variant<DruidOptions, CurvatureDruidOptions, PgExtraOptions, P2d2Options,
-                                   NidsOptions>;
+using MethodOptions =
+    std::variant<DruidOptions, CurvatureDruidOptions, PgExtraOptions, P2d2Options, NidsOptions>;
 
 std::unique_ptr<Agent> make_agent(const MethodOptions& options, AgentContext context);
 
