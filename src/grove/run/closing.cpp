@@ -78,8 +78,7 @@ void close_record(RunRecord& record, const Closing& closing) {
   record.notes.insert(record.notes.end(), setup.notes.begin(), setup.notes.end());
   if (problem.reference) record.reference = {problem.reference->objective, problem.reference->x};
   record.objective = measures.objective;
-  record.nonzeros = static_cast<std::uint64_t>(
-      (measures.solution.head(problem.instance.features).array() != 0).count());
+  record.nonzeros = static_cast<std::uint64_t>(measures.nonzeros);
   record.solution = measures.solution;
 }
 

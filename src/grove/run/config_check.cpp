@@ -45,6 +45,10 @@ Status check(const Config& config) {
       return Error{"--link", fmt::format("edge links belong to the DRUID family; {} has none",
                                          name_of(config.method))};
   }
+  if (config.method == Method::exact_admm && config.local_model == LocalModelKind::linearized)
+    return Error{"--local-model",
+                 "exact-admm solves its sub-problem to the end, which has no linearized form; "
+                 "expected augmented"};
   if (config.free_running)
     if (Status status = check_free_running(config, *participation); !status) return status;
   if (config.slow_rank && config.runtime != RuntimeKind::mpi)

@@ -1,5 +1,8 @@
 #include "grove/run/config_file.h"
 
+#include <algorithm>
+#include <vector>
+
 #include <toml++/toml.h>
 
 #include "grove/base/file.h"
@@ -26,6 +29,20 @@ std::optional<std::string> as_text(const toml::node& node) {
   return std::nullopt;
 }
 
+struct Entry {
+  const toml::key* key;
+  const toml::node* node;
+};
+
+/// toml++ keeps keys by name; the first mistake to report is the first in the file.
+std::vector<Entry> in_file_order(const toml::table& table) {
+  std::vector<Entry> entries;
+  for (auto&& [key, node] : table) entries.push_back({&key, &node});
+  std::ranges::sort(entries, std::less{},
+                    [](const Entry& entry) { return entry.key->source().begin; });
+  return entries;
+}
+
 Error unknown_key(std::string where, std::string_view key, std::span<const Option> options) {
   std::vector<std::string> names;
   for (const Option& option : options) names.push_back(option.name);
@@ -47,15 +64,15 @@ Status read_config_file(const std::filesystem::path& path, std::span<const Optio
     return Error{fmt::format("{}:{}", path.string(), error.source().begin.line),
                  fmt::format("is not TOML: {}", error.description())};
   }
-  for (const auto& [key, node] : table) {
-    const auto where = fmt::format("{}:{}", path.string(), key.source().begin.line);
-    const Option* option = find_option(options, key.str());
-    if (option == nullptr) return unknown_key(where, key.str(), options);
-    const auto value = as_text(node);
-    if (!value) return Error{where, fmt::format("{}: expected a value or a flat list", key.str())};
+  for (const auto& [key, node] : in_file_order(table)) {
+    const auto where = fmt::format("{}:{}", path.string(), key->source().begin.line);
+    const Option* option = find_option(options, key->str());
+    if (option == nullptr) return unknown_key(where, key->str(), options);
+    const auto value = as_text(*node);
+    if (!value) return Error{where, fmt::format("{}: expected a value or a flat list", key->str())};
     if (skip.contains(option->name)) continue;
     if (const Status status = option->set(*value); !status)
-      return Error{where, fmt::format("{}: {}", key.str(), status.error().what)};
+      return Error{where, fmt::format("{}: {}", key->str(), status.error().what)};
   }
   return success();
 }

@@ -210,6 +210,11 @@ TEST(ConfigFile, FlagsWin) {
   EXPECT_EQ(config.rounds, 3u);
 }
 
+TEST(ConfigFile, TheFirstMistakeInTheFileIsReportedWhateverTheNames) {
+  EXPECT_EQ(toml_error("zebra_crossing = 1\nagents = 0\n"),
+            ".toml:1: unknown key 'zebra_crossing'");
+}
+
 TEST(ConfigFile, AnUnknownKeyIsNamedWithItsLineAndTheClosestKnownOne) {
   EXPECT_EQ(toml_error("agents = 3\n\npenalti = 0.1\n"),
             ".toml:3: unknown key 'penalti'; did you mean 'penalty'?");
@@ -258,6 +263,11 @@ TEST(Check, SynchronousMethodsRefusePartialParticipationAndEdgeLinks) {
   for (const Method method : {Method::druid_vl, Method::druid_newton, Method::druid_gd,
                               Method::druid_bfgs, Method::exact_admm})
     EXPECT_EQ(check_error({.method = method, .participation = "0.5", .link = LinkKind::edge}), "");
+}
+
+TEST(Check, ExactAdmmHasNoLinearizedModel) {
+  EXPECT_EQ(check_error({.method = Method::exact_admm, .local_model = LocalModelKind::linearized}),
+            "--local-model");
 }
 
 TEST(Check, WorkLoadsAndParticipationMustFitTheAgents) {

@@ -14,8 +14,10 @@ namespace grove {
 /// The network seen from outside. Nothing here is known to any single agent.
 struct Measures {
   Vector solution;             ///< theta where a method has one, the mean of x_i otherwise
+  Index nonzeros = 0;          ///< features that the solution uses
   double objective = 0;        ///< at the solution
   double stationarity = 0;     ///< of the mean of x_i: norm of its prox-gradient step
+  double step_length = 0;      ///< how far that step goes: the stationarity as a distance
   double consensus_error = 0;  ///< sqrt of the mean of |x_i - mean|^2
   double mean_norm = 0;        ///< |mean of x_i|, the scale of the consensus error
   double squared_error = 0;    ///< sum_i |x_i - x*|^2, if there is a reference

@@ -90,6 +90,16 @@ TEST(Measures, ZeroIsStationaryWhereTheL1WeightOutweighsTheGradient) {
   EXPECT_EQ(Measurer(instance, nullptr).measure(standing(0, 0)).stationarity, 0);
 }
 
+// The agents' mean is 1e-9, but a step from there (gradient -2) under |x| of weight 2.5 lands on 0.
+TEST(Measures, CountACoefficientThatTheRegularizerWouldZeroAsZero) {
+  const Instance instance = two_parabolas({.l1 = 2.5, .regularized = 1});
+  EXPECT_EQ(Measurer(instance, nullptr).measure(standing(0, 2e-9)).nonzeros, 0);
+  EXPECT_EQ(Measurer(instance, nullptr).measure(standing(0, 2)).nonzeros, 0);
+  EXPECT_EQ(Measurer(instance, nullptr).measure(standing(0, 2, number(1))).nonzeros, 1);
+  const Instance lighter = two_parabolas({.l1 = 0.25, .regularized = 1});
+  EXPECT_EQ(Measurer(lighter, nullptr).measure(standing(0, 0)).nonzeros, 1);
+}
+
 TEST(Measures, OverflownIteratesAreNotFinite) {
   const Instance instance = two_parabolas({.regularized = 1});
   Measurer measurer(instance, nullptr);
@@ -120,6 +130,13 @@ TEST(Stopping, NeedsStationarityAndConsensusEachOnItsOwnScale) {
   EXPECT_TRUE(converged(0.02, 0.005, 5));
   EXPECT_FALSE(converged(0.021, 0.005, 5)) << "stationarity above 1e-3 of its start";
   EXPECT_FALSE(converged(0.02, 0.0051, 5)) << "consensus error above 1e-3 of the mean's norm";
+}
+
+// The answer may be zero, and then so is the mean's norm: the first step gives the scale.
+TEST(Stopping, AgreesOnZeroOnTheScaleOfTheFirstStep) {
+  const Stopping stopping(1e-3, {.stationarity = 20, .step_length = 4});
+  EXPECT_TRUE(stopping.converged({.consensus_error = 0.004}));
+  EXPECT_FALSE(stopping.converged({.consensus_error = 0.0041}));
 }
 
 TEST(Stopping, AToleranceOfZeroNeverStops) {

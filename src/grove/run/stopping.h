@@ -1,20 +1,22 @@
 #pragma once
 
-#include <optional>
+#include <algorithm>
+#include <cmath>
 
 #include "grove/run/measures.h"
 
 namespace grove {
 
-/// When a run is over, judged from measures alone. Both scales are the problem's own, so that the
-/// rule does not change when features or losses are rescaled.
+/// When a run is over, judged from measures alone. All scales are the problem's own, so that the
+/// rule does not change when features or losses are rescaled; the first step's length is there for
+/// problems whose answer is zero.
 class Stopping {
  public:
   Stopping(double tolerance, const Measures& start) : tolerance_(tolerance), start_(start) {}
 
   bool converged(const Measures& now) const {
     return tolerance_ > 0 && now.stationarity <= tolerance_ * start_.stationarity &&
-           now.consensus_error <= tolerance_ * now.mean_norm;
+           now.consensus_error <= tolerance_ * std::max(now.mean_norm, start_.step_length);
   }
 
   /// Iterates overflowed, or the objective is a million times its start: no run comes back.

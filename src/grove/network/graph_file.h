@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "grove/base/result.h"
+#include "grove/network/graph.h"
+
+namespace grove {
+
+/// A graph written as `i j` per line; # starts a comment. Errors name the file and line.
+Result<Graph> parse_graph(std::string_view text, std::size_t agents, const std::string& file);
+Result<Graph> read_graph_file(const std::string& file, std::size_t agents);
+
+}  // namespace grove
