@@ -21,6 +21,16 @@ double mean_of(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
+/// For each cell the first with the same key. It is run once for all of them: the store keeps one
+/// result, and a figure must show the same times when it is drawn again from there.
+std::vector<std::size_t> originals(const std::vector<Cell>& cells) {
+  std::map<std::string, std::size_t> first;
+  std::vector<std::size_t> result;
+  for (std::size_t k = 0; k < cells.size(); ++k)
+    result.push_back(first.try_emplace(cells[k].key(), k).first->second);
+  return result;
+}
+
 }  // namespace
 
 double effort_of(const Cell& cell) {
@@ -62,12 +72,13 @@ CellRunner::CellRunner(CellStore store, JobHooks hooks, std::size_t cells, doubl
 
 Result<std::optional<std::vector<CellResult>>> CellRunner::run(const std::vector<Cell>& cells) {
   Work work{.cells = cells, .open = {}, .results = {}, .error = {}};
+  const std::vector<std::size_t> original = originals(cells);
   for (std::size_t k = 0; k < cells.size(); ++k) {
-    work.results.push_back(store_.load(cells[k]));
-    if (work.results.back())
-      advance(cells[k], false);
-    else
+    work.results.push_back(original[k] == k ? store_.load(cells[k]) : std::nullopt);
+    if (original[k] == k && !work.results[k])
       work.open.push_back(k);
+    else
+      advance(cells[k], false);
   }
   const bool timed = std::ranges::any_of(cells, &Cell::timed);
   const std::size_t threads = timed ? 1 : std::max(1u, std::thread::hardware_concurrency());
@@ -78,9 +89,9 @@ Result<std::optional<std::vector<CellResult>>> CellRunner::run(const std::vector
   workers.clear();  // joins
   if (work.error) return *work.error;
   std::vector<CellResult> results;
-  for (auto& result : work.results) {
-    if (!result) return std::optional<std::vector<CellResult>>{};
-    results.push_back(std::move(*result));
+  for (const std::size_t k : original) {
+    if (!work.results[k]) return std::optional<std::vector<CellResult>>{};
+    results.push_back(*work.results[k]);
   }
   return std::optional{std::move(results)};
 }
