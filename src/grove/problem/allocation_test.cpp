@@ -19,6 +19,12 @@ extern "C" void* malloc(std::size_t size) {
   return __libc_malloc(size);
 }
 
+extern "C" void* __libc_memalign(std::size_t alignment, std::size_t size);
+extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  ++allocations;
+  return __libc_memalign(alignment, size);
+}
+
 namespace grove {
 namespace {
 
@@ -64,6 +70,13 @@ TEST(AllocationCounter, SeesWhatEigenAllocates) {
   const long before = allocations;
   const Vector x = Vector::Zero(1000);
   EXPECT_EQ(allocations - before, 1) << x.size();
+}
+
+TEST(AllocationCounter, SeesAlignedMemory) {
+  const long before = allocations;
+  AlignedNumbers numbers;
+  numbers.fit(1000);
+  EXPECT_EQ(allocations - before, 1);
 }
 
 }  // namespace

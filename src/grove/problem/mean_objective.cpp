@@ -38,12 +38,31 @@ class MeanObjective final : public Objective {
     return total / count();
   }
 
-  void hessian_times(const Vector& x, [[maybe_unused]] Batch batch, const Vector& direction,
-                     Vector& result, ObjectiveScratch& scratch) const override {
+  double evaluate_curvatures(const Vector& x, [[maybe_unused]] Batch batch, Vector* gradient,
+                             std::span<double> curvatures,
+                             ObjectiveScratch& scratch) const override {
+    assert(batch.whole());
+    if (gradient) gradient->setZero(dimension());
+    double total = 0;
+    for (const Objective* part : parts_) {
+      total += part->evaluate_curvatures(x, Batch::all(), gradient ? &scratch.part_vector : nullptr,
+                                         curvatures.first(part->samples()), scratch);
+      curvatures = curvatures.subspan(part->samples());
+      if (gradient) *gradient += scratch.part_vector;
+    }
+    if (gradient) *gradient /= count();
+    return total / count();
+  }
+
+  void weighted_hessian_times(std::span<const double> curvatures, [[maybe_unused]] Batch batch,
+                              const Vector& direction, Vector& result,
+                              ObjectiveScratch& scratch) const override {
     assert(batch.whole());
     result.setZero(dimension());
     for (const Objective* part : parts_) {
-      part->hessian_times(x, Batch::all(), direction, scratch.part_vector, scratch);
+      part->weighted_hessian_times(curvatures.first(part->samples()), Batch::all(), direction,
+                                   scratch.part_vector, scratch);
+      curvatures = curvatures.subspan(part->samples());
       result += scratch.part_vector;
     }
     result /= count();

@@ -93,6 +93,10 @@ struct Problem {
   std::unique_ptr<const Objective> objective(bool sparse) const {
     return make_shard_objective(samples(sparse), terms);
   }
+
+  std::unique_ptr<const Objective> objective(bool sparse, const kernels::Kernels& kernels) const {
+    return make_shard_objective(samples(sparse), terms, kernels);
+  }
 };
 
 struct Shape {

@@ -7,6 +7,7 @@
 
 #include "grove/base/types.h"
 #include "grove/data/samples.h"
+#include "grove/problem/aligned_numbers.h"
 #include "grove/problem/loss.h"
 
 namespace grove {
@@ -30,8 +31,9 @@ class Batch {
 
 /// Buffers of one thread, so that objectives are const, shareable and never allocate when warm.
 struct ObjectiveScratch {
-  std::vector<double> block;  ///< rows in work and their derivatives
-  Vector part_vector;         ///< one part of a mean: gradient or Hessian-vector product
+  AlignedNumbers block;            ///< rows in work and their derivatives
+  std::vector<double> curvatures;  ///< of every sample, for one product
+  Vector part_vector;              ///< one part of a mean: gradient or Hessian-vector product
   Matrix part_hessian;
 };
 
@@ -48,12 +50,29 @@ class Objective {
   virtual double evaluate(const Vector& x, Batch batch, Vector* gradient, Matrix* hessian,
                           ObjectiveScratch& scratch) const = 0;
 
-  /// result = Hessian(x) over the batch times direction.
-  virtual void hessian_times(const Vector& x, Batch batch, const Vector& direction, Vector& result,
-                             ObjectiveScratch& scratch) const = 0;
+  /// Value at x over the batch; fills the gradient where not null, and the second derivative of
+  /// each sample's loss, in the order of the batch: all that products with this Hessian need of x.
+  virtual double evaluate_curvatures(const Vector& x, Batch batch, Vector* gradient,
+                                     std::span<double> curvatures,
+                                     ObjectiveScratch& scratch) const = 0;
 
-  /// The smoothness constant L: no Hessian has a larger eigenvalue. Worked out anew at each call.
+  /// result = H direction, where H is the Hessian over the batch at the point where
+  /// evaluate_curvatures() gave these.
+  virtual void weighted_hessian_times(std::span<const double> curvatures, Batch batch,
+                                      const Vector& direction, Vector& result,
+                                      ObjectiveScratch& scratch) const = 0;
+
+  /// The smoothness constant L: no Hessian has a larger eigenvalue. Worked out at the first call.
   virtual double smoothness() const = 0;
+
+  /// result = Hessian(x) over the batch times direction. For many products at one point, keep the
+  /// curvatures.
+  void hessian_times(const Vector& x, Batch batch, const Vector& direction, Vector& result,
+                     ObjectiveScratch& scratch) const {
+    scratch.curvatures.resize(batch.whole() ? samples() : batch.rows().size());
+    evaluate_curvatures(x, batch, nullptr, scratch.curvatures, scratch);
+    weighted_hessian_times(scratch.curvatures, batch, direction, result, scratch);
+  }
 };
 
 struct ShardTerms {
@@ -66,6 +85,14 @@ struct ShardTerms {
 /// f(x) = scale * [(1/D) sum_j loss(w_j'x; y_j) + (l2/2)|x|^2] over one shard. A batch replaces the
 /// mean over all D samples by the mean over its own. Sums run in row order: the same bits always.
 std::unique_ptr<const Objective> make_shard_objective(Samples samples, const ShardTerms& terms);
+
+namespace kernels {
+struct Kernels;
+}
+
+/// The same with a given variant of the inner loops, instead of the fastest this machine has.
+std::unique_ptr<const Objective> make_shard_objective(Samples samples, const ShardTerms& terms,
+                                                      const kernels::Kernels& kernels);
 
 /// (1/n) sum_i f_i: what the network minimizes, before the regularizer. Borrows its parts,
 /// which are not means themselves and are only evaluated over all their samples. Its smoothness()

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "grove/kernels/kernels.h"
 #include "grove/problem/naive_problem.h"
 
 namespace grove {
@@ -25,21 +26,18 @@ Matrix to_matrix(const std::vector<std::vector<naive::Real>>& rows) {
   return result;
 }
 
-/// What the objective says at x that the plain loops do not, to 1e-12 relative to the norm of each
-/// answer; empty when they agree.
-std::string disagreement(const Problem& problem, bool sparse, const Vector& x,
-                         const std::vector<std::uint32_t>& rows = {}) {
-  const auto objective = problem.objective(sparse);
-  const Batch batch = rows.empty() ? Batch::all() : Batch::of(rows);
-  const Problem::Sums want = problem.at(x, rows);
+/// What one variant of the kernels says at x that the plain loops do not, to 1e-12 relative to the
+/// norm of each answer; empty when they agree.
+std::string disagreement(const Objective& objective, const Problem::Sums& want, const Vector& x,
+                         Batch batch) {
   const Vector want_gradient = to_vector(want.gradient);
   const Matrix want_hessian = to_matrix(want.hessian);
   ObjectiveScratch scratch;
   Vector gradient, product;
   Matrix hessian;
-  const double value = objective->evaluate(x, batch, &gradient, &hessian, scratch);
+  const double value = objective.evaluate(x, batch, &gradient, &hessian, scratch);
   const Vector direction = naive::random_point(x.size(), 1, 99);
-  objective->hessian_times(x, batch, direction, product, scratch);
+  objective.hessian_times(x, batch, direction, product, scratch);
 
   const double want_value = static_cast<double>(want.value);
   if (!(std::abs(value - want_value) <= 1e-12 * std::abs(want_value))) return "value";
@@ -49,7 +47,24 @@ std::string disagreement(const Problem& problem, bool sparse, const Vector& x,
   if (!((product - want_hessian * direction).norm() <=
         1e-12 * want_hessian.norm() * direction.norm()))
     return "Hessian times direction";
-  if (objective->evaluate(x, batch, nullptr, nullptr, scratch) != value) return "value alone";
+  if (objective.evaluate(x, batch, nullptr, nullptr, scratch) != value) return "value alone";
+  Vector gradient_alone;
+  if (objective.evaluate_curvatures(x, batch, &gradient_alone, scratch.curvatures, scratch) !=
+      value)
+    return "value with curvatures";
+  if (gradient_alone != gradient) return "gradient with curvatures";
+  return {};
+}
+
+/// The same for every variant this machine can run.
+std::string disagreement(const Problem& problem, bool sparse, const Vector& x,
+                         const std::vector<std::uint32_t>& rows = {}) {
+  const Problem::Sums want = problem.at(x, rows);
+  for (const kernels::Kernels* variant : kernels::available()) {
+    const std::string found = disagreement(*problem.objective(sparse, *variant), want, x,
+                                           rows.empty() ? Batch::all() : Batch::of(rows));
+    if (!found.empty()) return found + " of " + variant->name;
+  }
   return {};
 }
 
@@ -83,6 +98,7 @@ TEST(ShardObjective, AgreesWithPlainLoopsAroundItsBlockAndTileSizes) {
                                        {7, 127},
                                        {9, 128},
                                        {70, 129},
+                                       {300, 30},
                                        {3, 300}})
     for (const bool sparse : {false, true}) {
       const Problem problem = naive::random_problem(
@@ -115,6 +131,17 @@ TEST(ShardObjective, RowsWithoutEntriesCountInTheMean) {
   Problem problem{.rows = {{0, 0}, {1, 2}, {0, 0}}, .targets = {1, 0, 0}, .terms = {}};
   for (const bool sparse : {false, true})
     EXPECT_EQ(disagreement(problem, sparse, Vector::Constant(2, 0.5)), "");
+}
+
+TEST(ShardObjective, AgreesWithPlainLoopsOnConstantColumnsAndDenormals) {
+  Problem problem = naive::random_problem({.rows = 70, .features = 6}, {.intercept = true});
+  for (auto& row : problem.rows) {
+    row[1] = 3;  // a second constant column beside the intercept
+    row[2] *= 1e-310;
+    row[4] = 0;
+  }
+  for (const bool sparse : {false, true})
+    EXPECT_EQ(disagreement(problem, sparse, naive::random_point(7, 1, 3)), "");
 }
 
 // Central differences of the library's own value and gradient, at points off Huber's kinks.

@@ -132,10 +132,12 @@ void DenseCurvature::solve(const std::vector<Index>& face, const Vector& right, 
 }
 
 ProductCurvature::ProductCurvature(const Objective& objective, const Vector& x, Bounds bounds)
-    : objective_(objective), x_(x), bounds_(bounds) {}
+    : objective_(objective), bounds_(bounds), curvatures_(objective.samples()) {
+  objective_.evaluate_curvatures(x, Batch::all(), nullptr, curvatures_, scratch_);
+}
 
 void ProductCurvature::times(const Vector& direction, Vector& product) const {
-  objective_.hessian_times(x_, Batch::all(), direction, product, scratch_);
+  objective_.weighted_hessian_times(curvatures_, Batch::all(), direction, product, scratch_);
   product += bounds_.damping * direction;
 }
 

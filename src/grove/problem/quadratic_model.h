@@ -54,8 +54,8 @@ class ProductCurvature final : public ModelCurvature {
 
  private:
   const Objective& objective_;
-  const Vector& x_;
   Bounds bounds_;
+  std::vector<double> curvatures_;  ///< of every sample at x
   mutable ObjectiveScratch scratch_;
 };
 

@@ -1,12 +1,15 @@
 #include <cassert>
+#include <mutex>
 #include <utility>
+#include <variant>
 
 #include <Spectra/SymEigsSolver.h>
 #include <Eigen/Eigenvalues>
 
-#include "grove/problem/dense_pass.h"
+#include "grove/problem/dense_shard.h"
 #include "grove/problem/objective.h"
-#include "grove/problem/sparse_pass.h"
+#include "grove/problem/shard_pass.h"
+#include "grove/problem/sparse_shard.h"
 
 namespace grove {
 namespace {
@@ -14,30 +17,12 @@ namespace {
 /// Up to this dimension the eigenvalues of W'W come from a dense solver, beyond from Lanczos.
 constexpr Index dense_eigenvalues_limit = 500;
 
-DenseRows with_constant_column(DenseRows rows) {
-  rows.conservativeResize(Eigen::NoChange, rows.cols() + 1);
-  rows.rightCols(1).setOnes();
-  return rows;
-}
+using Shard = std::variant<DenseShard, SparseShard>;
 
-SparseRows with_constant_column(const SparseRows& rows) {
-  SparseRows extended(rows.rows(), rows.cols() + 1);
-  extended.reserve(rows.nonZeros() + rows.rows());
-  for (Index row = 0; row < rows.rows(); ++row) {
-    extended.startVec(row);
-    for (SparseRows::InnerIterator entry(rows, row); entry; ++entry)
-      extended.insertBack(row, entry.col()) = entry.value();
-    extended.insertBack(row, rows.cols()) = 1;
-  }
-  extended.finalize();
-  return extended;
-}
-
-Features prepared(Features features, bool intercept) {
-  if (auto* rows = std::get_if<SparseRows>(&features)) rows->makeCompressed();
-  if (!intercept) return features;
-  return std::visit([](auto& rows) -> Features { return with_constant_column(std::move(rows)); },
-                    features);
+Shard make_shard(Features features, bool intercept, const kernels::Kernels& kernels) {
+  if (auto* rows = std::get_if<SparseRows>(&features))
+    return SparseShard(std::move(*rows), intercept);
+  return DenseShard(std::get<DenseRows>(features), intercept, kernels);
 }
 
 void mirror_lower_triangle(Matrix& matrix) {
@@ -47,11 +32,12 @@ void mirror_lower_triangle(Matrix& matrix) {
 
 class ShardObjective final : public Objective {
  public:
-  ShardObjective(Samples samples, const ShardTerms& terms)
-      : features_(prepared(std::move(samples.features), terms.intercept)),
+  ShardObjective(Samples samples, const ShardTerms& terms, const kernels::Kernels& kernels)
+      : kernels_(kernels),
+        shard_(make_shard(std::move(samples.features), terms.intercept, kernels)),
         targets_(std::move(samples.targets)),
         terms_(terms),
-        dimension_(std::visit([](const auto& rows) { return Index{rows.cols()}; }, features_)),
+        dimension_(std::visit([](const auto& shard) { return shard.dimension(); }, shard_)),
         penalized_(dimension_ - (terms.intercept ? 1 : 0)) {
     assert(targets_.size() > 0);
   }
@@ -61,132 +47,142 @@ class ShardObjective final : public Objective {
 
   double evaluate(const Vector& x, Batch batch, Vector* gradient, Matrix* hessian,
                   ObjectiveScratch& scratch) const override {
-    assert(x.size() == dimension_);
-    if (gradient) gradient->setZero(dimension_);
-    if (hessian) hessian->setZero(dimension_, dimension_);
-    const double losses = std::visit(
-        [&](const auto& loss, const auto& rows) {
-          return add_losses(loss, rows, targets_, batch, x, gradient, hessian, scratch.block);
-        },
-        terms_.loss, features_);
-
-    const double weight = sample_weight(batch);
-    const auto penalized = x.head(penalized_);
-    if (gradient) {
-      *gradient *= weight;
-      gradient->head(penalized_) += penalty() * penalized;
-    }
-    if (hessian) {
-      mirror_lower_triangle(*hessian);
-      *hessian *= weight;
-      hessian->diagonal().head(penalized_).array() += penalty();
-    }
-    return weight * losses + 0.5 * penalty() * penalized.squaredNorm();
+    return pass(x, batch, {.gradient = gradient, .hessian = hessian}, scratch);
   }
 
-  void hessian_times(const Vector& x, Batch batch, const Vector& direction, Vector& result,
-                     ObjectiveScratch& scratch) const override {
-    assert(x.size() == dimension_ && direction.size() == dimension_ && &result != &direction);
-    result.setZero(dimension_);
+  double evaluate_curvatures(const Vector& x, Batch batch, Vector* gradient,
+                             std::span<double> curvatures,
+                             ObjectiveScratch& scratch) const override {
+    assert(static_cast<Index>(curvatures.size()) == size_of(batch, samples()));
+    return pass(x, batch, {.gradient = gradient, .curvatures = curvatures.data()}, scratch);
+  }
+
+  void weighted_hessian_times(std::span<const double> curvatures, Batch batch,
+                              const Vector& direction, Vector& result,
+                              ObjectiveScratch& scratch) const override {
+    assert(direction.size() == dimension_ && &result != &direction);
+    assert(static_cast<Index>(curvatures.size()) == size_of(batch, samples()));
     std::visit(
-        [&](const auto& loss, const auto& rows) {
-          add_curvature_times(loss, rows, targets_, batch, x, direction, result, scratch.block);
+        [&](const auto& shard) {
+          sum_products(shard, batch, curvatures, direction, result, scratch.block);
         },
-        terms_.loss, features_);
+        shard_);
     result *= sample_weight(batch);
     result.head(penalized_) += penalty() * direction.head(penalized_);
   }
 
   double smoothness() const override {
-    const double bend =
-        std::visit([](const auto& loss) { return loss.max_curvature; }, terms_.loss);
-    return largest_eigenvalue(bend * sample_weight(Batch::all()));
+    std::call_once(smoothness_known_, [&] {
+      const double bend =
+          std::visit([](const auto& loss) { return loss.max_curvature; }, terms_.loss);
+      smoothness_ = largest_eigenvalue(bend);
+    });
+    return smoothness_;
   }
 
  private:
+  double pass(const Vector& x, Batch batch, const PassResults& results,
+              ObjectiveScratch& scratch) const {
+    assert(x.size() == dimension_);
+    const double losses = std::visit(
+        [&](const auto& shard) {
+          return sum_losses({kernels_, terms_.loss, targets_}, shard, batch, x, results,
+                            scratch.block);
+        },
+        shard_);
+    const double weight = sample_weight(batch);
+    const auto penalized = x.head(penalized_);
+    if (Vector* gradient = results.gradient) {
+      *gradient *= weight;
+      gradient->head(penalized_) += penalty() * penalized;
+    }
+    if (Matrix* hessian = results.hessian) {
+      *hessian *= weight;
+      mirror_lower_triangle(*hessian);
+      hessian->diagonal().head(penalized_).array() += penalty();
+    }
+    return weight * losses + 0.5 * penalty() * penalized.squaredNorm();
+  }
+
   double penalty() const { return terms_.scale * terms_.l2; }
 
   double sample_weight(Batch batch) const {
-    const std::size_t size = batch.whole() ? targets_.size() : batch.rows().size();
+    const Index size = size_of(batch, samples());
     assert(size > 0);
     return terms_.scale / static_cast<double>(size);
   }
 
-  /// Of weight W'W plus the penalty: the Hessian of the squared loss, anywhere.
-  double largest_eigenvalue(double weight) const {
-    return dimension_ <= dense_eigenvalues_limit ? dense_eigenvalue(weight)
-                                                 : lanczos_eigenvalue(weight);
+  /// Of the Hessian if every loss had the curvature `bend`.
+  double largest_eigenvalue(double bend) const {
+    return dimension_ <= dense_eigenvalues_limit ? dense_eigenvalue(bend)
+                                                 : lanczos_eigenvalue(bend);
   }
 
-  double dense_eigenvalue(double weight) const {
-    Matrix gram = Matrix::Zero(dimension_, dimension_);
-    std::vector<double> memory;
-    const Vector zero = Vector::Zero(dimension_);
-    std::visit(
-        [&](const auto& rows) {
-          add_losses(SquaredLoss{}, rows, targets_, Batch::all(), zero, nullptr, &gram, memory);
-        },
-        features_);
-    gram *= weight;
+  double dense_eigenvalue(double bend) const {
+    Matrix gram;
+    AlignedNumbers memory;
+    const std::vector<double> ones(samples(), 1.0);
+    std::visit([&](const auto& shard) { sum_hessian(shard, ones, gram, memory); }, shard_);
+    gram *= bend * sample_weight(Batch::all());
     gram.diagonal().head(penalized_).array() += penalty();
     return Eigen::SelfAdjointEigenSolver<Matrix>(gram, Eigen::EigenvaluesOnly)
         .eigenvalues()
         .tail(1)[0];  // reads the lower triangle only; ascending
   }
 
-  /// weight W'W plus the penalty, as Spectra wants an operator.
+  /// That Hessian as Spectra wants an operator.
   class Gram {
    public:
     using Scalar = double;
-    Gram(const ShardObjective& shard, double weight)
-        : shard_(shard), weight_(weight), zero_(Vector::Zero(shard.dimension_)) {}
+    Gram(const ShardObjective& objective, double bend)
+        : objective_(objective), curvatures_(objective.samples(), bend) {}
 
-    Index rows() const { return shard_.dimension_; }
-    Index cols() const { return shard_.dimension_; }
+    Index rows() const { return objective_.dimension_; }
+    Index cols() const { return objective_.dimension_; }
     void perform_op(const double* in, double* out) const {
-      const Vector direction = Eigen::Map<const Vector>(in, rows());
-      Vector product = Vector::Zero(rows());
-      std::visit(
-          [&](const auto& features) {
-            add_curvature_times(SquaredLoss{}, features, shard_.targets_, Batch::all(), zero_,
-                                direction, product, memory_);
-          },
-          shard_.features_);
-      product *= weight_;
-      product.head(shard_.penalized_) += shard_.penalty() * direction.head(shard_.penalized_);
-      Eigen::Map<Vector>(out, rows()) = product;
+      objective_.weighted_hessian_times(curvatures_, Batch::all(),
+                                        Eigen::Map<const Vector>(in, rows()), product_, scratch_);
+      Eigen::Map<Vector>(out, rows()) = product_;
     }
 
    private:
-    const ShardObjective& shard_;
-    double weight_;
-    Vector zero_;
-    mutable std::vector<double> memory_;
+    const ShardObjective& objective_;
+    std::vector<double> curvatures_;
+    mutable Vector product_;
+    mutable ObjectiveScratch scratch_;
   };
 
-  double lanczos_eigenvalue(double weight) const {
-    Gram gram(*this, weight);
+  double lanczos_eigenvalue(double bend) const {
+    Gram gram(*this, bend);
     Spectra::SymEigsSolver<Gram> solver(gram, 1, 40);
     solver.init();
     solver.compute(Spectra::SortRule::LargestAlge, 1000, 1e-13);
     if (solver.info() == Spectra::CompInfo::Successful) return solver.eigenvalues()[0];
     // The trace bounds the largest eigenvalue: still a valid constant, only a cautious one.
     const double squares =
-        std::visit([](const auto& rows) { return double{rows.squaredNorm()}; }, features_);
-    return weight * squares + penalty();
+        std::visit([](const auto& shard) { return shard.squared_norm(); }, shard_);
+    return bend * sample_weight(Batch::all()) * squares + penalty();
   }
 
-  Features features_;
+  const kernels::Kernels& kernels_;
+  Shard shard_;
   Vector targets_;
   ShardTerms terms_;
   Index dimension_;
   Index penalized_;  ///< coordinates that l2 sees: all but the intercept
+  mutable std::once_flag smoothness_known_;
+  mutable double smoothness_ = 0;
 };
 
 }  // namespace
 
 std::unique_ptr<const Objective> make_shard_objective(Samples samples, const ShardTerms& terms) {
-  return std::make_unique<ShardObjective>(std::move(samples), terms);
+  return make_shard_objective(std::move(samples), terms, *kernels::available().front());
+}
+
+std::unique_ptr<const Objective> make_shard_objective(Samples samples, const ShardTerms& terms,
+                                                      const kernels::Kernels& kernels) {
+  return std::make_unique<ShardObjective>(std::move(samples), terms, kernels);
 }
 
 }  // namespace grove

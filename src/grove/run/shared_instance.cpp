@@ -20,8 +20,13 @@ class DistantObjective final : public Objective {
     assert(!"the data of a distant agent never leave its process");
     return std::nan("");
   }
-  void hessian_times(const Vector&, Batch, const Vector&, Vector&,
-                     ObjectiveScratch&) const override {
+  double evaluate_curvatures(const Vector&, Batch, Vector*, std::span<double>,
+                             ObjectiveScratch&) const override {
+    assert(!"the data of a distant agent never leave its process");
+    return std::nan("");
+  }
+  void weighted_hessian_times(std::span<const double>, Batch, const Vector&, Vector&,
+                              ObjectiveScratch&) const override {
     assert(!"the data of a distant agent never leave its process");
   }
 
@@ -64,12 +69,34 @@ class SharedMean final : public Objective {
     return total[0];
   }
 
-  void hessian_times(const Vector& x, [[maybe_unused]] Batch batch, const Vector& direction,
-                     Vector& result, ObjectiveScratch& scratch) const override {
+  /// Of the samples in this process only, in agent order: the others' stay with them.
+  double evaluate_curvatures(const Vector& x, [[maybe_unused]] Batch batch, Vector* gradient,
+                             std::span<double> curvatures,
+                             ObjectiveScratch& scratch) const override {
     assert(batch.whole());
     std::vector<Vector> parts;
     for (const auto& objective : own_) {
-      objective->hessian_times(x, Batch::all(), direction, scratch.part_vector, scratch);
+      Vector& part = parts.emplace_back(words(gradient, false));
+      part[0] =
+          objective->evaluate_curvatures(x, Batch::all(), gradient ? &scratch.part_vector : nullptr,
+                                         curvatures.first(objective->samples()), scratch);
+      curvatures = curvatures.subspan(objective->samples());
+      if (gradient) part.tail(dimension_) = scratch.part_vector;
+    }
+    const Vector total = mean_of(parts, words(gradient, false));
+    if (gradient) *gradient = total.tail(dimension_);
+    return total[0];
+  }
+
+  void weighted_hessian_times(std::span<const double> curvatures, [[maybe_unused]] Batch batch,
+                              const Vector& direction, Vector& result,
+                              ObjectiveScratch& scratch) const override {
+    assert(batch.whole());
+    std::vector<Vector> parts;
+    for (const auto& objective : own_) {
+      objective->weighted_hessian_times(curvatures.first(objective->samples()), Batch::all(),
+                                        direction, scratch.part_vector, scratch);
+      curvatures = curvatures.subspan(objective->samples());
       parts.push_back(scratch.part_vector);
     }
     result = mean_of(parts, dimension_);

@@ -1,0 +1,184 @@
+#pragma once
+
+#include "grove/kernels/pack.h"
+
+/// S'S of scaled rows. The columns of S are cut into panels of three packs (the last one may have
+/// one or two), stored one after the other, row by row: a tile of the result then reads two
+/// contiguous panels, and its twelve accumulators stay in registers over all rows.
+namespace grove::kernels {
+
+template <class Set>
+inline constexpr Index panel_width = 3 * Set::lanes;
+
+template <class Set>
+struct Panel {
+  const double* data;
+  Index width;
+  Index column;  ///< of the matrix where it begins
+};
+
+/// The panel that begins at a column, in a block with `stride` columns.
+template <class Set>
+Panel<Set> panel_at(const double* panels, Index column, Index stride) {
+  const Index left = stride - column;
+  return {panels + column * panel_rows, left < panel_width<Set> ? left : panel_width<Set>, column};
+}
+
+template <class Set, int Packs>
+void scale_columns(const Rows& rows, const double* roots, Index column, double* to) {
+  for (Index k = 0; k < rows.count; ++k, to += Packs * Set::lanes) {
+    const double* from = rows.row(k) + column;
+    const Pack<Set> root = splat<Set>(roots[k]);
+#pragma GCC unroll 3
+    for (int p = 0; p < Packs; ++p)
+      store<Set>(to + p * Set::lanes, load<Set>(from + p * Set::lanes) * root);
+  }
+}
+
+template <class Set>
+void scale_into_panels(const Rows& rows, const double* curvatures, Index first, double* panels) {
+  double roots[panel_rows];
+  for (Index k = 0; k < rows.count; ++k) roots[k] = __builtin_sqrt(curvatures[k]);
+  for (Index column = 0; column < rows.stride; column += panel_width<Set>) {
+    const Index width = panel_at<Set>(panels, column, rows.stride).width;
+    double* to = panels + column * panel_rows + first * width;
+    switch (width / Set::lanes) {
+      case 1:
+        scale_columns<Set, 1>(rows, roots, column, to);
+        break;
+      case 2:
+        scale_columns<Set, 2>(rows, roots, column, to);
+        break;
+      default:
+        scale_columns<Set, 3>(rows, roots, column, to);
+    }
+  }
+}
+
+/// The matrix that tiles are added to, column after column.
+struct Square {
+  double* entries;
+  Index dimension;
+};
+
+/// hessian(row.., column..) += tile. Below the last row a tile has exact zeros, from the padding,
+/// so that a full pack may run on into the top of the next column; only the end of the matrix needs
+/// care.
+template <class Set, int Packs, int Columns>
+[[gnu::always_inline]] inline void add_to(const Square& hessian, Index row, Index column,
+                                          const Pack<Set> (&tile)[Columns][Packs]) {
+  const Index d = hessian.dimension;
+  double* to = hessian.entries + column * d + row;
+  const Index reached = (column + Columns - 1) * d + row + Packs * Set::lanes;
+  if (reached <= d * d) {
+#pragma GCC unroll 12
+    for (int c = 0; c < Columns; ++c, to += d)
+#pragma GCC unroll 3
+      for (int p = 0; p < Packs; ++p)
+        store<Set>(to + p * Set::lanes, load<Set>(to + p * Set::lanes) + tile[c][p]);
+    return;
+  }
+  double numbers[Columns][Packs * Set::lanes];
+#pragma GCC unroll 12
+  for (int c = 0; c < Columns; ++c)
+#pragma GCC unroll 3
+    for (int p = 0; p < Packs; ++p) store<Set>(numbers[c] + p * Set::lanes, tile[c][p]);
+  for (Index c = 0; c < Columns && column + c < d; ++c, to += d)
+    for (Index r = 0; r < Packs * Set::lanes && row + r < d; ++r) to[r] += numbers[c][r];
+}
+
+/// sum += rows * columns', a tile of one row of S. Unrolled: the sums are registers.
+template <class Set, int Packs, int Columns>
+[[gnu::always_inline]] inline void add_product(const Pack<Set>* rows, const double* columns,
+                                               Pack<Set> (&sum)[Columns][Packs]) {
+#pragma GCC unroll 12
+  for (int c = 0; c < Columns; ++c)
+#pragma GCC unroll 3
+    for (int p = 0; p < Packs; ++p) sum[c][p] += rows[p] * columns[c];
+}
+
+template <class Set, int Packs>
+[[gnu::always_inline]] inline void load_packs(const double* from, Pack<Set> (&packs)[Packs]) {
+#pragma GCC unroll 3
+  for (int p = 0; p < Packs; ++p) packs[p] = load<Set>(from + p * Set::lanes);
+}
+
+template <class Set, int Packs, int Columns>
+[[gnu::always_inline]] inline void clear(Pack<Set> (&sum)[Columns][Packs]) {
+#pragma GCC unroll 12
+  for (int c = 0; c < Columns; ++c)
+#pragma GCC unroll 3
+    for (int p = 0; p < Packs; ++p) sum[c][p] = Pack<Set>{};
+}
+
+/// All rows of panel `lower` times Columns columns of panel `left`, from `column` on.
+template <class Set, int Packs, int Columns>
+void add_tile(const Panel<Set>& lower, const Panel<Set>& left, Index column, Index count,
+              const Square& hessian) {
+  Pack<Set> sum[Columns][Packs];
+  clear<Set>(sum);
+  const double* a = lower.data;
+  const double* b = left.data + column;
+  for (Index k = 0; k < count; ++k, a += Packs * Set::lanes, b += left.width) {
+    Pack<Set> rows[Packs];
+    load_packs<Set>(a, rows);
+    add_product<Set>(rows, b, sum);
+  }
+  add_to<Set>(hessian, lower.column, left.column + column, sum);
+}
+
+/// The square of the last two packs of a panel, without the tile above its diagonal.
+template <class Set>
+void add_corner(const Panel<Set>& panel, Index count, const Square& hessian) {
+  constexpr int lanes = Set::lanes;
+  Pack<Set> first[lanes][2], second[lanes][1];
+  clear<Set>(first);
+  clear<Set>(second);
+  const Index skip = panel.width - 2 * lanes;
+  const double* a = panel.data + skip;
+  for (Index k = 0; k < count; ++k, a += panel.width) {
+    Pack<Set> rows[2];
+    load_packs<Set>(a, rows);
+    add_product<Set>(rows, a, first);
+    add_product<Set>(rows + 1, a + lanes, second);
+  }
+  const Index corner = panel.column + skip;
+  add_to<Set>(hessian, corner, corner, first);
+  add_to<Set>(hessian, corner + lanes, corner + lanes, second);
+}
+
+/// The tiles of columns [begin, end) whose rows are panel `lower`, which has Packs packs. A tile
+/// has as many sums as leave registers for a row and a factor: twelve of the sixteen.
+template <class Set, int Packs>
+void add_tiles(const double* panels, const Panel<Set>& lower, Index begin, Index end, Index count,
+               const Square& hessian) {
+  constexpr int columns = panel_width<Set> / Packs;
+  for (Index column = begin; column < end && column < lower.column; column += panel_width<Set>) {
+    const Panel<Set> left{panels + column * panel_rows, panel_width<Set>, column};
+    for (Index c = 0; c < panel_width<Set>; c += columns)
+      add_tile<Set, Packs, columns>(lower, left, c, count, hessian);
+  }
+  if (lower.column >= end) return;
+  if constexpr (Packs != 2) add_tile<Set, Packs, Set::lanes>(lower, lower, 0, count, hessian);
+  if constexpr (Packs != 1) add_corner<Set>(lower, count, hessian);
+}
+
+/// Goes through the columns by groups of panels that stay in the second-level cache while all the
+/// panels below them pass by.
+template <class Set>
+void add_gram(const double* panels, Index count, Index dimension, double* hessian) {
+  constexpr Index group =
+      192 * 1024 / sizeof(double) / panel_rows / panel_width<Set> * panel_width<Set>;
+  const Index stride = padded(dimension);
+  const Square square{hessian, dimension};
+  for (Index begin = 0; begin < stride; begin += group)
+    for (Index column = begin; column < stride; column += panel_width<Set>) {
+      const Panel<Set> lower = panel_at<Set>(panels, column, stride);
+      const auto add = lower.width == Set::lanes       ? add_tiles<Set, 1>
+                       : lower.width == 2 * Set::lanes ? add_tiles<Set, 2>
+                                                       : add_tiles<Set, 3>;
+      add(panels, lower, begin, begin + group, count, square);
+    }
+}
+
+}  // namespace grove::kernels

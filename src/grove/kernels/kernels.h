@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+/// The inner loops over samples, on plain memory, in one variant per instruction set. All run on
+/// the caller's thread, allocate nothing and add in an order fixed by the sizes alone.
+namespace grove::kernels {
+
+using Index = std::ptrdiff_t;
+
+/// Dense rows and vectors are padded with zeros to a multiple of this many numbers, so that no
+/// kernel has to treat the end of a row apart.
+inline constexpr Index row_multiple = 4;
+
+inline constexpr Index padded(Index length) {
+  return (length + row_multiple - 1) / row_multiple * row_multiple;
+}
+
+/// Some rows of a dense shard.
+struct Rows {
+  const double* data;
+  Index stride;                 ///< numbers from one row to the next: padded(features)
+  const std::uint32_t* listed;  ///< which rows; null: the first `count`
+  Index count;
+
+  const double* row(Index k) const {
+    return data + stride * (listed ? static_cast<Index>(listed[k]) : k);
+  }
+};
+
+/// A loss over `count` samples: margins and targets in, first and second derivatives out.
+struct LossBlock {
+  Index count;
+  const double* margins;
+  const double* targets;
+  double* slopes;
+  double* curvatures;
+};
+
+/// One variant of every kernel.
+struct Kernels {
+  const char* name;
+
+  /// The losses of problem/loss.h: each returns the sum of the values.
+  double (*logistic)(const LossBlock& block);
+  double (*squared)(const LossBlock& block);
+  double (*huber)(double delta, const LossBlock& block);
+
+  /// margins[k] = row k times x (padded).
+  void (*multiply)(const Rows& rows, const double* x, double* margins);
+
+  /// sum (padded) += sum_k weights[k] row k.
+  void (*add_combination)(const Rows& rows, const double* weights, double* sum);
+
+  /// Writes sqrt(curvatures[k]) row k into rows [first, first + count) of a panel block, which has
+  /// room for panel_rows * stride numbers.
+  void (*scale_into_panels)(const Rows& rows, const double* curvatures, Index first,
+                            double* panels);
+
+  /// Lower triangle of hessian (dimension x dimension, column after column) += S'S for the first
+  /// `count` rows S of a panel block. Writes some entries above the diagonal too, with the numbers
+  /// that belong there.
+  void (*add_gram)(const double* panels, Index count, Index dimension, double* hessian);
+};
+
+/// Rows a panel block holds. 128 rows of one panel are 12 kB: two of them, the sides of a tile, fit
+/// a 32 kB cache.
+inline constexpr Index panel_rows = 128;
+
+/// Plain C++ vectors of two numbers: every processor.
+const Kernels& portable();
+
+/// What this machine can run, the fastest first; the last is portable().
+std::span<const Kernels* const> available();
+
+}  // namespace grove::kernels

@@ -1,0 +1,144 @@
+#pragma once
+
+#include "grove/kernels/pack.h"
+
+namespace grove::kernels {
+
+template <class Set>
+struct PackedLoss {
+  Pack<Set> value, slope, curvature;
+};
+
+/// c[0] + c[1] x + c[2] x^2 + ...
+template <class Set, int Count>
+[[gnu::always_inline]] inline Pack<Set> polynomial(const double (&c)[Count], Pack<Set> x) {
+  Pack<Set> sum = splat<Set>(c[Count - 1]);
+  for (int k = Count - 2; k >= 0; --k) sum = sum * x + c[k];
+  return sum;
+}
+
+/// 2^k for integers -1022 <= k <= 1023.
+template <class Set>
+[[gnu::always_inline]] inline Pack<Set> power_of_two(Pack<Set> k) {
+  using Bits = typename Set::Bits;
+  constexpr double shifter = 0x1.8p52;  // pushes an integer into the low bits of the mantissa
+  return reinterpret_cast<Pack<Set>>((reinterpret_cast<Bits>(k + shifter) + 1023) << 52);
+}
+
+/// e^x for x <= 0, to one unit in the last place, into the denormals: x = k log 2 + r with
+/// |r| <= (log 2)/2, and e^r = 1 + r + r^2 Q(r), Q from a Chebyshev fit (error 1.3e-17).
+template <class Set>
+[[gnu::always_inline]] inline Pack<Set> exp_of_negative(Pack<Set> x) {
+  constexpr double per_log2 = 0x1.71547652b82fep+0;
+  constexpr double log2_high = 0x1.62e42feep-1;  // k times it is exact
+  constexpr double log2_low = 0x1.a39ef35793c76p-33;
+  constexpr double shifter = 0x1.8p52;  // adding and taking it away rounds to an integer
+  constexpr double q[] = {0x1.0000000000001p-1,  0x1.5555555555556p-3,  0x1.5555555553d63p-5,
+                          0x1.11111111109b3p-7,  0x1.6c16c1788bd90p-10, 0x1.a01a01a7c41d5p-13,
+                          0x1.a019b90d2ae7ap-16, 0x1.71de0dae63bb3p-19, 0x1.289185613a3d6p-22,
+                          0x1.af38a9b0ec855p-26};
+  x = x < -750 ? splat<Set>(-750) : x;  // e^-750 is 0; keeps k in range
+  const Pack<Set> k = (x * per_log2 + shifter) - shifter;
+  const Pack<Set> r = (x - k * log2_high) - k * log2_low;
+  const Pack<Set> power = (r * r * polynomial<Set>(q, r) + r) + 1;
+  // 2^k in two factors: a denormal result is rounded once, by the last multiplication.
+  const Pack<Set> half = (k * 0.5 + shifter) - shifter;
+  return power * power_of_two<Set>(half) * power_of_two<Set>(k - half);
+}
+
+/// log(1 + u) for 0 <= u <= 1: with t = 2u / (2 + u) it is 2 artanh(t/2) = t + t^3 R(t^2), R from a
+/// Chebyshev fit (error 5e-18). For tiny u, t is u.
+template <class Set>
+[[gnu::always_inline]] inline Pack<Set> log_one_plus(Pack<Set> u) {
+  constexpr double coefficients[] = {
+      0x1.5555555555555p-4,  0x1.999999999a3ddp-7,  0x1.24924923d4483p-9,  0x1.c71c7271467b3p-12,
+      0x1.745cf0b03ada4p-14, 0x1.3b18b2a6e1b59p-16, 0x1.10ac74b2e93fep-18, 0x1.eb9074a16ed6ap-21,
+      0x1.6879fd8722f84p-23, 0x1.4b0a9e911b05cp-24};
+  const Pack<Set> t = (u + u) / (u + 2);
+  const Pack<Set> square = t * t;
+  return t * square * polynomial<Set>(coefficients, square) + t;
+}
+
+/// log(1 + e^m) - y m, y in {0, 1}: a function of the margin's size on the wrong side, z = (1 - 2y)
+/// m.
+template <class Set>
+[[gnu::always_inline]] inline PackedLoss<Set> logistic_at(Pack<Set> margin, Pack<Set> target) {
+  const Pack<Set> sign = 1 - 2 * target;
+  const Pack<Set> z = sign * margin;
+  const Pack<Set> decay = exp_of_negative<Set>(z < 0 ? z : -z);  // in [0, 1]
+  const Pack<Set> sum = 1 + decay;
+  const Pack<Set> lost = (1 - sum) + decay;  // what rounding took from the sum, exactly
+  const Pack<Set> inverse = 1 / sum;
+  const Pack<Set> likelier = inverse - inverse * inverse * lost;  // chance of the favoured class
+  return {(z > 0 ? z : splat<Set>(0)) + log_one_plus<Set>(decay),
+          sign * (z >= 0 ? likelier : decay * likelier), decay / (sum * sum + (sum + sum) * lost)};
+}
+
+template <class Set>
+[[gnu::always_inline]] inline PackedLoss<Set> squared_at(Pack<Set> margin, Pack<Set> target) {
+  const Pack<Set> residual = margin - target;
+  return {0.5 * residual * residual, residual, splat<Set>(1)};
+}
+
+template <class Set>
+[[gnu::always_inline]] inline PackedLoss<Set> huber_at(double delta, Pack<Set> margin,
+                                                       Pack<Set> target) {
+  const Pack<Set> residual = margin - target;
+  const Pack<Set> size = residual < 0 ? -residual : residual;
+  const Pack<Set> bend = splat<Set>(delta);
+  const auto inside = size <= bend;
+  return {inside ? 0.5 * residual * residual : bend * (size - 0.5 * bend),
+          inside ? residual : (residual < 0 ? -bend : bend),
+          inside ? splat<Set>(1) : splat<Set>(0)};
+}
+
+/// Applies loss_at(margin, target) pack by pack; returns the sum of the values.
+template <class Set, class LossAt>
+double each_pack(const LossBlock& block, LossAt loss_at) {
+  constexpr Index lanes = Set::lanes;
+  Pack<Set> total{};
+  Index k = 0;
+  for (; k + lanes <= block.count; k += lanes) {
+    const PackedLoss<Set> loss =
+        loss_at(load<Set>(block.margins + k), load<Set>(block.targets + k));
+    total += loss.value;
+    store<Set>(block.slopes + k, loss.slope);
+    store<Set>(block.curvatures + k, loss.curvature);
+  }
+  double sum = sum_of_lanes<Set>(total);
+  Pack<Set> margin{}, target{};
+  for (Index lane = 0; k + lane < block.count; ++lane) {
+    margin[lane] = block.margins[k + lane];
+    target[lane] = block.targets[k + lane];
+  }
+  const PackedLoss<Set> rest = loss_at(margin, target);
+  for (Index lane = 0; k + lane < block.count; ++lane) {
+    sum += rest.value[lane];
+    block.slopes[k + lane] = rest.slope[lane];
+    block.curvatures[k + lane] = rest.curvature[lane];
+  }
+  return sum;
+}
+
+template <class Set>
+double logistic(const LossBlock& block) {
+  return each_pack<Set>(block, [](Pack<Set> margin, Pack<Set> target) [[gnu::always_inline]] {
+    return logistic_at<Set>(margin, target);
+  });
+}
+
+template <class Set>
+double squared(const LossBlock& block) {
+  return each_pack<Set>(block, [](Pack<Set> margin, Pack<Set> target) [[gnu::always_inline]] {
+    return squared_at<Set>(margin, target);
+  });
+}
+
+template <class Set>
+double huber(double delta, const LossBlock& block) {
+  return each_pack<Set>(block, [delta](Pack<Set> margin, Pack<Set> target) [[gnu::always_inline]] {
+    return huber_at<Set>(delta, margin, target);
+  });
+}
+
+}  // namespace grove::kernels

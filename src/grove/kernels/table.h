@@ -1,0 +1,21 @@
+#pragma once
+
+#include "grove/kernels/gram.h"
+#include "grove/kernels/losses.h"
+#include "grove/kernels/row_products.h"
+
+namespace grove::kernels {
+
+template <class Set>
+constexpr Kernels table_of(const char* name) {
+  return {.name = name,
+          .logistic = logistic<Set>,
+          .squared = squared<Set>,
+          .huber = huber<Set>,
+          .multiply = multiply<Set>,
+          .add_combination = add_combination<Set>,
+          .scale_into_panels = scale_into_panels<Set>,
+          .add_gram = add_gram<Set>};
+}
+
+}  // namespace grove::kernels

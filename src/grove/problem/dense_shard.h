@@ -1,0 +1,59 @@
+#pragma once
+
+#include "grove/data/samples.h"
+#include "grove/kernels/kernels.h"
+#include "grove/problem/aligned_numbers.h"
+#include "grove/problem/objective.h"
+
+namespace grove {
+
+/// Dense rows as the kernels want them: padded, at cache lines, with the constant column if asked.
+class DenseShard {
+ public:
+  /// `kernels` must outlive the shard, as the tables do.
+  DenseShard(const DenseRows& rows, bool intercept, const kernels::Kernels& kernels);
+
+  Index samples() const { return samples_; }
+  Index dimension() const { return dimension_; }
+  Index stride() const { return stride_; }
+  Index block_rows() const { return block_rows_; }
+  double squared_norm() const;
+
+  /// Numbers a HessianSum needs.
+  Index hessian_memory() const { return kernels::panel_rows * stride_; }
+
+  using Rows = kernels::Rows;
+  Rows rows(Batch batch, Index begin, Index count) const;
+
+  /// margins[k] = row k times x. Vectors of coordinates are padded to stride().
+  void multiply(const Rows& rows, const double* x, double* margins) const {
+    kernels_.multiply(rows, x, margins);
+  }
+  void add_combination(const Rows& rows, const double* weights, double* sum) const {
+    kernels_.add_combination(rows, weights, sum);
+  }
+
+  /// The lower triangle of a Hessian, from zero, row block by row block; complete after finish().
+  class HessianSum {
+   public:
+    HessianSum(const DenseShard& shard, Matrix& hessian, double* memory)
+        : shard_(shard), hessian_(hessian), panels_(memory) {
+      hessian.setZero(shard.dimension(), shard.dimension());
+    }
+    void add(const Rows& rows, const double* curvatures);
+    void finish();
+
+   private:
+    const DenseShard& shard_;
+    Matrix& hessian_;
+    double* panels_;
+    Index filled_ = 0;
+  };
+
+ private:
+  const kernels::Kernels& kernels_;
+  Index samples_, dimension_, stride_, block_rows_;
+  AlignedNumbers numbers_;
+};
+
+}  // namespace grove

@@ -1,0 +1,143 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "grove/kernels/kernels.h"
+#include "grove/problem/aligned_numbers.h"
+#include "grove/problem/loss.h"
+#include "grove/problem/objective.h"
+
+/// The passes over the rows of a shard, dense or sparse, block by block: sums over a batch, without
+/// the weights and the penalty of an objective.
+namespace grove {
+
+/// Working memory of a pass, laid out in the scratch of its thread.
+class PassMemory {
+ public:
+  template <class Shard>
+  PassMemory(AlignedNumbers& numbers, const Shard& shard, bool hessian)
+      : stride_(kernels::padded(shard.stride())), block_(kernels::padded(shard.block_rows())) {
+    start_ = numbers.fit(2 * stride_ + 4 * block_ + (hessian ? shard.hessian_memory() : 0));
+  }
+
+  double* point() const { return start_; }
+  double* sum() const { return start_ + stride_; }
+  double* margins() const { return sum() + stride_; }
+  double* targets() const { return margins() + block_; }
+  double* slopes() const { return targets() + block_; }
+  double* curvatures() const { return slopes() + block_; }
+  double* hessian() const { return curvatures() + block_; }
+
+  void set_point(const Vector& x) const {
+    std::copy_n(x.data(), x.size(), point());
+    std::fill(point() + x.size(), point() + stride_, 0.0);
+  }
+  void clear_sum() const { std::fill_n(sum(), stride_, 0.0); }
+  Eigen::Map<const Vector> sum_of(Index dimension) const { return {sum(), dimension}; }
+
+ private:
+  Index stride_, block_;
+  double* start_;
+};
+
+inline double evaluate_losses(const kernels::Kernels& kernels, const Loss& loss,
+                              const kernels::LossBlock& block) {
+  struct Dispatch {
+    const kernels::Kernels& kernels;
+    const kernels::LossBlock& block;
+    double operator()(const LogisticLoss&) const { return kernels.logistic(block); }
+    double operator()(const SquaredLoss&) const { return kernels.squared(block); }
+    double operator()(const HuberLoss& huber) const { return kernels.huber(huber.delta, block); }
+  };
+  return std::visit(Dispatch{kernels, block}, loss);
+}
+
+inline Index size_of(Batch batch, Index samples) {
+  return batch.whole() ? samples : static_cast<Index>(batch.rows().size());
+}
+
+/// Calls visit(rows, begin) for the batch cut into blocks.
+template <class Shard, class Visit>
+void for_each_block(const Shard& shard, Batch batch, const Visit& visit) {
+  const Index size = size_of(batch, shard.samples());
+  for (Index begin = 0; begin < size; begin += shard.block_rows())
+    visit(shard.rows(batch, begin, std::min(shard.block_rows(), size - begin)), begin);
+}
+
+/// What a pass fills besides the sum of the losses: whatever is not null.
+struct PassResults {
+  Vector* gradient = nullptr;
+  Matrix* hessian = nullptr;     ///< lower triangle
+  double* curvatures = nullptr;  ///< of each sample of the batch
+};
+
+/// The targets of a block: in place where the batch is whole, else gathered.
+inline const double* targets_of(const Vector& targets, Batch batch, Index begin, Index count,
+                                double* gathered) {
+  if (batch.whole()) return targets.data() + begin;
+  for (Index k = 0; k < count; ++k) gathered[k] = targets[batch.rows()[begin + k]];
+  return gathered;
+}
+
+struct Losses {
+  const kernels::Kernels& kernels;
+  const Loss& loss;
+  const Vector& targets;
+};
+
+/// Returns the sum of the losses over the batch at x, in one pass over the rows.
+template <class Shard>
+double sum_losses(const Losses& losses, const Shard& shard, Batch batch, const Vector& x,
+                  const PassResults& results, AlignedNumbers& numbers) {
+  const PassMemory memory(numbers, shard, results.hessian);
+  memory.set_point(x);
+  memory.clear_sum();
+  std::optional<typename Shard::HessianSum> hessian;
+  if (results.hessian) hessian.emplace(shard, *results.hessian, memory.hessian());
+  double total = 0;
+  for_each_block(shard, batch, [&](const auto& rows, Index begin) {
+    double* curvatures = results.curvatures ? results.curvatures + begin : memory.curvatures();
+    shard.multiply(rows, memory.point(), memory.margins());
+    total +=
+        evaluate_losses(losses.kernels, losses.loss,
+                        {rows.count, memory.margins(),
+                         targets_of(losses.targets, batch, begin, rows.count, memory.targets()),
+                         memory.slopes(), curvatures});
+    if (results.gradient) shard.add_combination(rows, memory.slopes(), memory.sum());
+    if (hessian) hessian->add(rows, curvatures);
+  });
+  if (results.gradient) *results.gradient = memory.sum_of(shard.dimension());
+  if (hessian) hessian->finish();
+  return total;
+}
+
+/// result = sum over the batch of curvature * row row' direction.
+template <class Shard>
+void sum_products(const Shard& shard, Batch batch, std::span<const double> curvatures,
+                  const Vector& direction, Vector& result, AlignedNumbers& numbers) {
+  const PassMemory memory(numbers, shard, false);
+  memory.set_point(direction);
+  memory.clear_sum();
+  for_each_block(shard, batch, [&](const auto& rows, Index begin) {
+    double* weights = memory.margins();
+    shard.multiply(rows, memory.point(), weights);
+    for (Index k = 0; k < rows.count; ++k) weights[k] *= curvatures[begin + k];
+    shard.add_combination(rows, weights, memory.sum());
+  });
+  result = memory.sum_of(shard.dimension());
+}
+
+/// hessian = lower triangle of the sum over all rows of curvature * row row'.
+template <class Shard>
+void sum_hessian(const Shard& shard, std::span<const double> curvatures, Matrix& hessian,
+                 AlignedNumbers& numbers) {
+  const PassMemory memory(numbers, shard, true);
+  typename Shard::HessianSum sum(shard, hessian, memory.hessian());
+  for_each_block(shard, Batch::all(),
+                 [&](const auto& rows, Index begin) { sum.add(rows, curvatures.data() + begin); });
+  sum.finish();
+}
+
+}  // namespace grove

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "grove/data/samples.h"
+#include "grove/problem/objective.h"
+
+namespace grove {
+
+/// Compressed rows, with the constant column if asked. Products cost the non-zeros, a Hessian the
+/// sum over rows of their squares; nothing is ever stored densely but the Hessian itself.
+class SparseShard {
+ public:
+  SparseShard(SparseRows rows, bool intercept);
+
+  Index samples() const { return rows_.rows(); }
+  Index dimension() const { return rows_.cols(); }
+  Index stride() const { return rows_.cols(); }
+  Index block_rows() const { return 128; }  ///< margins of a block stay in the first-level cache
+  double squared_norm() const { return rows_.squaredNorm(); }
+  Index hessian_memory() const { return 0; }
+
+  struct Rows {
+    const std::uint32_t* listed;  ///< null: consecutive rows
+    Index begin;
+    Index count;
+    Index row(Index k) const { return listed ? static_cast<Index>(listed[k]) : begin + k; }
+  };
+  Rows rows(Batch batch, Index begin, Index count) const {
+    return {batch.whole() ? nullptr : batch.rows().data() + begin, begin, count};
+  }
+
+  /// margins[k] = row k times x.
+  void multiply(const Rows& rows, const double* x, double* margins) const;
+
+  /// sum += sum_k weights[k] row k.
+  void add_combination(const Rows& rows, const double* weights, double* sum) const;
+
+  /// The lower triangle of a Hessian, from zero, row block by row block.
+  class HessianSum {
+   public:
+    HessianSum(const SparseShard& shard, Matrix& hessian, double* /*memory*/)
+        : shard_(shard), hessian_(hessian) {
+      hessian.setZero(shard.dimension(), shard.dimension());
+    }
+    void add(const Rows& rows, const double* curvatures);
+    void finish() {}
+
+   private:
+    const SparseShard& shard_;
+    Matrix& hessian_;
+  };
+
+ private:
+  /// The non-zeros of one row, columns ascending.
+  struct Row {
+    const std::int32_t* columns;
+    const double* values;
+    Index count;
+  };
+  Row row(Index index) const {
+    const Index begin = rows_.outerIndexPtr()[index];
+    return {rows_.innerIndexPtr() + begin, rows_.valuePtr() + begin,
+            rows_.outerIndexPtr()[index + 1] - begin};
+  }
+
+  SparseRows rows_;
+};
+
+}  // namespace grove
