@@ -41,39 +41,34 @@ std::string Range::text() const {
 
 namespace {
 
-Result<double> parse_number(std::string_view text, const Range& range) {
-  const auto value = parse_double(text);
-  if (!value || !range.contains(*value))
-    return Error{"", fmt::format("'{}' is not possible; expected {}", text, range.text())};
-  return *value;
+/// Target: double or std::optional<double>.
+template <class Target>
+Option number_option_for(OptionText text, Target& target, Range range) {
+  return {
+      text.name,
+      text.value,
+      text.help,
+      text.group,
+      [&target, range](std::string_view given) -> Status {
+        const auto value = parse_double(given);
+        if (!value || !range.contains(*value))
+          return Error{"", fmt::format("'{}' is not possible; expected {}", given, range.text())};
+        return target = *value, success();
+      },
+      [&target] {
+        const std::optional<double> value = target;
+        return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+      }};
 }
 
 }  // namespace
 
 Option number_option(OptionText text, double& target, Range range) {
-  return {text.name,
-          text.value,
-          text.help,
-          text.group,
-          [&target, range](std::string_view given) -> Status {
-            const auto value = parse_number(given, range);
-            if (!value) return value.error();
-            return target = *value, success();
-          },
-          [&target] { return nlohmann::json(target); }};
+  return number_option_for(std::move(text), target, range);
 }
 
 Option number_option(OptionText text, std::optional<double>& target, Range range) {
-  return {text.name,
-          text.value,
-          text.help,
-          text.group,
-          [&target, range](std::string_view given) -> Status {
-            const auto value = parse_number(given, range);
-            if (!value) return value.error();
-            return target = *value, success();
-          },
-          [&target] { return target ? nlohmann::json(*target) : nlohmann::json(nullptr); }};
+  return number_option_for(std::move(text), target, range);
 }
 
 Option count_option(OptionText text, std::uint64_t& target, std::uint64_t low, std::uint64_t high) {
@@ -102,7 +97,7 @@ Option text_option(OptionText text, std::string& target) {
           text.help,
           text.group,
           [&target](std::string_view given) -> Status {
-            if (given.empty()) return Error{"", "is empty; expected " + std::string("a value")};
+            if (given.empty()) return Error{"", "is empty; expected a value"};
             return target = std::string(given), success();
           },
           [&target] { return nlohmann::json(target); }};
