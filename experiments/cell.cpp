@@ -10,7 +10,8 @@
 namespace grove::experiments {
 namespace {
 
-constexpr const char* format = "grove-cell/1";
+/// To be raised whenever a run gives other numbers than before: old results must not be mixed in.
+constexpr const char* format = "grove-cell/2";
 
 double largest_smoothness(const Instance& instance) {
   double largest = 0;
@@ -99,9 +100,15 @@ Result<std::optional<FinishedCell>> run_cell(const Cell& cell, const PreparedPro
   watching.interrupted = [&] { return over || hooks.interrupted(); };
   auto record = run_prepared(config, problem, watching);
   if (!record) return record.error();
-  result.status = record->outcome.status;
+  Outcome& outcome = record->outcome;
+  if (outcome.status == RunStatus::interrupted && !over) return std::optional<FinishedCell>{};
+  if (outcome.status == RunStatus::interrupted)
+    outcome = {result.lost ? RunStatus::diverged : RunStatus::converged,
+               fmt::format("stopped in round {}: relative error {:.3g}", outcome.rounds,
+                           result.error.back()),
+               outcome.rounds, outcome.seconds};
+  result.status = outcome.status;
   result.lost = result.lost || result.status == RunStatus::diverged;
-  if (result.status == RunStatus::interrupted && !over) return std::optional<FinishedCell>{};
   return std::optional<FinishedCell>{{std::move(result), std::move(*record)}};
 }
 
@@ -122,17 +129,23 @@ std::optional<CellResult> CellStore::load(const Cell& cell) const {
   const std::string key = cell.key();
   const auto text = read_file(path_of(key));
   if (!text) return std::nullopt;
-  const auto json = nlohmann::json::parse(*text, nullptr, false);
-  if (json.is_discarded() || json.value("format", "") != format || json.value("key", "") != key)
+  try {  // a file of another shape is not one of ours
+    const auto json = nlohmann::json::parse(*text);
+    if (json.at("format") != format || json.at("key") != key) return std::nullopt;
+    CellResult result;
+    result.status = status_from(json.at("status"));
+    result.lost = json.at("lost");
+    result.round = numbers_from(json.at("round"));
+    result.error = numbers_from(json.at("error"));
+    result.seconds = numbers_from(json.at("seconds"));
+    result.broadcasts = numbers_from(json.at("broadcasts"));
+    const std::size_t size = result.round.size();
+    const bool whole = size > 0 && result.error.size() == size && result.seconds.size() == size &&
+                       result.broadcasts.size() == size;
+    return whole ? std::optional(std::move(result)) : std::nullopt;
+  } catch (const nlohmann::json::exception&) {
     return std::nullopt;
-  CellResult result;
-  result.status = status_from(json.value("status", ""));
-  result.lost = json.value("lost", false);
-  result.round = numbers_from(json.at("round"));
-  result.error = numbers_from(json.at("error"));
-  result.seconds = numbers_from(json.at("seconds"));
-  result.broadcasts = numbers_from(json.at("broadcasts"));
-  return result;
+  }
 }
 
 Status CellStore::save(const Cell& cell, const FinishedCell& finished) const {

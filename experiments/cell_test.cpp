@@ -57,6 +57,30 @@ TEST(CellStore, GivesBackWhatWasSavedAndNothingElse) {
   EXPECT_FALSE(store->load(other));
 }
 
+TEST(CellStore, ADamagedOrForeignFileCountsAsNotThere) {
+  const auto folder = fresh_folder("grove-damaged-cells");
+  const auto store = CellStore::open(folder);
+  const Cell cell = small_cell();
+  const auto finished = run_cell(cell, *prepare(cell.config), {});
+  ASSERT_TRUE(store->save(cell, **finished));
+  const auto file = std::filesystem::directory_iterator(folder / "cells")->path();
+  auto json = nlohmann::json::parse(*read_file(file));
+  const auto loads = [&](const std::string& text) {
+    EXPECT_TRUE(write_file_atomically(file, text));
+    return store->load(cell).has_value();
+  };
+  EXPECT_TRUE(loads(json.dump()));
+  for (const char* text : {"[]", "3", "", "{", R"({"format": 5})"})
+    EXPECT_FALSE(loads(text)) << text;
+  for (const char* key : {"round", "error", "seconds", "broadcasts"}) {
+    auto damaged = json;
+    damaged[key].erase(damaged[key].begin());
+    EXPECT_FALSE(loads(damaged.dump())) << "one " << key << " missing";
+    damaged.erase(key);
+    EXPECT_FALSE(loads(damaged.dump())) << "no " << key;
+  }
+}
+
 TEST(Cell, EndsWhereItsStopRuleSays) {
   Cell cell = small_cell();
   cell.stop.reached = 0.05;

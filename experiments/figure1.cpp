@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cctype>
 #include <cmath>
 
 namespace grove::experiments {
@@ -11,18 +10,14 @@ namespace {
 // Cheap rounds are given more often, so that lines over time end at comparable moments.
 constexpr std::uint64_t gradient_rounds = 3000;
 constexpr std::uint64_t newton_factor = 4;
-constexpr std::uint64_t gossip_search_rounds = 300;
 
-/// "DRUID-VL, E = 10" -> "literal-linearized-DRUID-VL-E-10"
+/// Only what decides the run: the gossip methods know no setting, only DRUID-VL a local model.
 std::string record_name(const Setting& setting, LocalModelKind model, const Contender& contender) {
-  std::string name = is_druid(contender.method) ? setting.name + "-" : "";
-  if (contender.method == Method::druid_vl) name += name_of(model) + "-";
-  for (const char c : contender.name)
-    if (std::isalnum(static_cast<unsigned char>(c)))
-      name += c;
-    else if (name.back() != '-')
-      name += '-';
-  return name;
+  std::vector<std::string> parts;
+  if (is_druid(contender.method)) parts.push_back(setting.name);
+  if (contender.method == Method::druid_vl) parts.push_back(name_of(model));
+  parts.push_back(contender.name);
+  return file_name(parts);
 }
 
 bool is_gossip(const Contender& contender) { return !is_druid(contender.method); }
@@ -34,11 +29,13 @@ Config config_of(const Scale& scale, const Setting& setting, const Contender& co
   config.work = std::to_string(contender.work);
   if (contender.whole_shards) config.sampling = SamplingKind::full;
   if (contender.method != Method::druid_vl) config.sampling = SamplingKind::full;
-  if (contender.searched) config.prox = std::nullopt;
+  if (contender.searched) {
+    config.prox = std::nullopt;
+    config.rounds = searched_rounds(scale);
+  }
   if (is_gossip(contender)) {  // the setting has no say in these: one cell serves all pictures
     config.penalty = 1e-3;
     config.theta_penalty = std::nullopt;
-    config.rounds = gossip_search_rounds;
   }
   return config;
 }
@@ -56,6 +53,8 @@ std::vector<Contender> contenders() {
           {.name = "P2D2", .method = Method::p2d2, .searched = true}};
 }
 
+std::uint64_t searched_rounds(const Scale& scale) { return scale.quick ? 100 : gradient_rounds; }
+
 std::vector<double> factors(Method method) {
   if (method == Method::druid_gd) return {0.02, 0.05, 0.1, 0.2, 0.5, 1};
   return {0.5, 1, 2, 4, 8, 16, 32};
@@ -70,10 +69,7 @@ std::vector<Cell> contender_cells(const Scale& scale, const Setting& setting, Lo
               .timed = true};
     if (contender.method == Method::druid_vl) cell.config.local_model = model;
     if (contender.method == Method::druid_newton) cell.config.rounds *= newton_factor;
-    if (contender.searched) {
-      cell.config.rounds = scale.quick ? 100 : gradient_rounds;
-      cell.config.measure_every = 5;
-    }
+    if (contender.searched) cell.config.measure_every = 5;
     if (seed == 1) cell.record = record_name(setting, model, contender);
     cells.push_back(std::move(cell));
   }
@@ -92,24 +88,39 @@ std::vector<Cell> search_cells(const Scale& scale, const Setting& setting,
   return cells;
 }
 
-Search judge(const Contender& contender, std::span<const CellResult> results, std::uint64_t seeds) {
-  Search search{.contender = contender.name, .factors = factors(contender.method), .errors = {}};
+Search judge(const Contender& contender, std::span<const CellResult> results, std::uint64_t seeds,
+             std::uint64_t rounds) {
+  Search search{.contender = contender.name,
+                .rounds = rounds,
+                .factors = factors(contender.method),
+                .errors = {},
+                .solved = {}};
+  const auto horizon = static_cast<double>(rounds);
   for (std::size_t k = 0; k < search.factors.size(); ++k) {
-    std::vector<double> last;
-    for (const CellResult& run : results.subspan(k * seeds, seeds))
-      last.push_back(run.lost ? std::nan("") : run.error.back());
+    std::vector<double> last, solved;
+    for (const CellResult& run : results.subspan(k * seeds, seeds)) {
+      last.push_back(error_at_round(run, horizon));
+      const double needed = rounds_to(run, Search::solved_error);
+      solved.push_back(needed <= horizon ? needed : std::nan(""));
+    }
     search.errors.push_back(spread_of(std::move(last)).median);
+    search.solved.push_back(spread_of(std::move(solved)).median);
   }
-  const auto best = std::ranges::min_element(search.errors) - search.errors.begin();
-  search.best = search.factors[static_cast<std::size_t>(best)];
+  const auto better = [&search](std::size_t a, std::size_t b) {
+    return std::pair(search.solved[a], search.errors[a]) <
+           std::pair(search.solved[b], search.errors[b]);
+  };
+  std::size_t best = 0;
+  for (std::size_t k = 1; k < search.factors.size(); ++k)
+    if (better(k, best)) best = k;
+  search.best = search.factors[best];
   return search;
 }
 
 const std::vector<CellResult>& Figure1::of(const std::string& contender) const {
-  const auto found =
-      std::ranges::find(lines, contender, &std::pair<std::string, std::vector<CellResult>>::first);
+  const auto found = std::ranges::find(lines, contender, &Line::name);
   assert(found != lines.end());
-  return found->second;
+  return found->over_time;
 }
 
 Figure Figure1::over_rounds() const {
@@ -117,8 +128,8 @@ Figure Figure1::over_rounds() const {
                 .x_label = "global rounds",
                 .y_label = "relative error (median and quartiles over seeds)",
                 .curves = {}};
-  for (const auto& [name, seeds] : lines)
-    figure.curves.push_back(error_over_rounds(name, seeds, last_round));
+  for (const Line& line : lines)
+    figure.curves.push_back(error_over_rounds(line.name, line.over_rounds, last_round));
   return figure;
 }
 
@@ -128,15 +139,17 @@ Figure Figure1::over_time() const {
                 .y_label = "relative error (median and quartiles over seeds)",
                 .log_x = true,
                 .curves = {}};
-  for (const auto& [name, seeds] : lines)
-    figure.curves.push_back(error_over_time(name, seeds, 120));
+  for (const Line& line : lines)
+    figure.curves.push_back(error_over_time(line.name, line.over_time, 120));
   return figure;
 }
 
 double rounds_saved(std::span<const CellResult> a, std::span<const CellResult> b, double level) {
   std::vector<double> taken;  // share of a's rounds that b takes
-  for (std::size_t k = 0; k < a.size(); ++k)
-    taken.push_back(rounds_to(b[k], level) / rounds_to(a[k], level));
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    const double compared = rounds_to(a[k], level);
+    taken.push_back(std::isfinite(compared) ? rounds_to(b[k], level) / compared : std::nan(""));
+  }
   const double median = spread_of(std::move(taken)).median;
   return std::isfinite(median) ? 1 - median : std::nan("");
 }

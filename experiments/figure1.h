@@ -31,28 +31,45 @@ std::vector<Cell> contender_cells(const Scale& scale, const Setting& setting, Lo
 std::vector<Cell> search_cells(const Scale& scale, const Setting& setting,
                                const Contender& contender);
 
-/// What the search found: median error at the last round for every factor, the least is chosen.
+/// Rounds that a searched contender runs, in search and picture alike.
+std::uint64_t searched_rounds(const Scale& scale);
+
+/// What the search found, looking at the first `rounds` rounds. Best is the factor that is the
+/// first to reach an error that counts as solved, or else has the least error after those rounds.
 struct Search {
+  static constexpr double solved_error = 1e-10;
+
   std::string contender;
-  std::vector<double> factors, errors;
+  std::uint64_t rounds = 0;
+  std::vector<double> factors;
+  std::vector<double> errors;  ///< medians after `rounds` rounds
+  std::vector<double> solved;  ///< median rounds to solved_error; infinite: not within `rounds`
   double best = 0;
 };
-Search judge(const Contender& contender, std::span<const CellResult> results, std::uint64_t seeds);
+Search judge(const Contender& contender, std::span<const CellResult> results, std::uint64_t seeds,
+             std::uint64_t rounds);
 
-/// Results of one picture, by contender name, seeds in order.
+/// One contender in both parts of the figure, seeds in order. What is best over many cheap rounds
+/// need not be best over the few that part a shows: a searched contender has its best in each.
+struct Line {
+  std::string name;
+  std::vector<CellResult> over_rounds, over_time;
+};
+
+/// Results of one picture.
 struct Figure1 {
   std::string setting, title;
   LocalModelKind model{};
   double last_round = 0;
-  std::vector<std::pair<std::string, std::vector<CellResult>>> lines;
+  std::vector<Line> lines;
 
-  const std::vector<CellResult>& of(const std::string& contender) const;
+  const std::vector<CellResult>& of(const std::string& contender) const;  ///< over time
   Figure over_rounds() const;
   Figure over_time() const;
 };
 
-/// Median over seeds of 1 - rounds_to(b) / rounds_to(a) at `level`; NaN when half of them never
-/// get there.
+/// Median over seeds of 1 - rounds_to(b) / rounds_to(a) at `level`; NaN when in half of them a or b
+/// never gets there.
 double rounds_saved(std::span<const CellResult> a, std::span<const CellResult> b, double level);
 
 /// Median over seeds of error(a) / error(b) at the moment when b reaches `level`; NaN when half of

@@ -28,9 +28,10 @@ std::vector<Cell> participation_cells(const Scale& scale, const Setting& setting
       cell.config.local_model = model;
       cell.config.work = load.work;
       cell.config.participation = exact(share);
-      cell.config.rounds =
-          static_cast<std::uint64_t>(std::ceil(static_cast<double>(setting.rounds) / share));
+      cell.config.rounds = round_limit(setting, share);
       if (load.tuned) cell.config.prox = TunedProx{};
+      if (seed == 1)
+        cell.record = file_name({setting.name, name_of(model), load.name, "p", exact(share)});
       cells.push_back(std::move(cell));
     }
   return cells;
@@ -53,37 +54,58 @@ CostLine cost_line(const WorkLoad& load, const Scale& scale, std::span<const Cel
   return line;
 }
 
-bool CostFigure::anything_reached() const {
-  return std::ranges::any_of(lines, [](const CostLine& line) {
-    return std::ranges::any_of(line.rounds,
-                               [](const Spread& spread) { return std::isfinite(spread.median); });
-  });
+std::uint64_t round_limit(const Setting& setting, double participation) {
+  return static_cast<std::uint64_t>(std::ceil(static_cast<double>(setting.rounds) / participation));
+}
+
+std::string CostFigure::title() const {
+  return fmt::format("Figure {}: {}, {} local model", number, setting.title, name_of(model));
 }
 
 Figure CostFigure::draw() const {
-  Figure figure{
-      .title = fmt::format("Figure {}: {}, {} local model", number, title, name_of(model)),
-      .x_label = "participation",
-      .y_label = number == 2 ? "broadcasts per agent to relative error 0.01"
-                             : "global rounds to relative error 0.01",
-      .log_y = false,
-      .points = true,
-      .from_zero = true,
-      .curves = {}};
+  Figure figure{.title = title(),
+                .x_label = "participation",
+                .y_label = number == 2 ? "broadcasts per agent to relative error 0.01"
+                                       : "global rounds to relative error 0.01",
+                .log_y = false,
+                .points = true,
+                .from_zero = true,
+                .curves = {}};
+  Curve limit{.name = "limit of the runs: not reached by half of the seeds"};
+  for (const double share : lines[0].participation) {
+    const auto rounds = static_cast<double>(round_limit(setting, share));
+    limit.x.push_back(share);
+    limit.y.push_back(number == 2 ? rounds * share : rounds);
+  }
   for (const CostLine& line : lines) {
     Curve curve{.name = line.name};
-    for (std::size_t k = 0; k < line.participation.size(); ++k) {
+    curve.x = line.participation;
+    for (std::size_t k = 0; k < curve.x.size(); ++k) {
       const Spread& spread = number == 2 ? line.broadcasts[k] : line.rounds[k];
-      if (!std::isfinite(spread.median)) continue;
-      curve.x.push_back(line.participation[k]);
-      curve.y.push_back(spread.median);
-      curve.low.push_back(spread.low);
-      curve.high.push_back(std::isfinite(spread.high) ? spread.high : spread.median);
+      const double most = limit.y[k];
+      curve.y.push_back(std::min(spread.median, most));
+      curve.low.push_back(std::min(spread.low, most));
+      curve.high.push_back(std::min(spread.high, most));
     }
-    if (curve.x.empty()) curve.name += ": never";
     figure.curves.push_back(std::move(curve));
   }
+  figure.curves.push_back(std::move(limit));
   return figure;
+}
+
+std::string CostFigure::csv() const {
+  const auto cost = [](double value) { return std::isfinite(value) ? exact(value) : "never"; };
+  std::string text =
+      "line,participation,rounds,rounds_lower_quartile,rounds_upper_quartile,broadcasts,"
+      "broadcasts_lower_quartile,broadcasts_upper_quartile,seeds_that_arrived\n";
+  for (const CostLine& line : lines)
+    for (std::size_t k = 0; k < line.participation.size(); ++k) {
+      text += fmt::format("\"{}\",{}", line.name, exact(line.participation[k]));
+      for (const Spread& spread : {line.rounds[k], line.broadcasts[k]})
+        text += fmt::format(",{},{},{}", cost(spread.median), cost(spread.low), cost(spread.high));
+      text += fmt::format(",{}\n", line.reached[k]);
+    }
+  return text;
 }
 
 }  // namespace grove::experiments

@@ -29,14 +29,19 @@ struct CostLine {
 };
 CostLine cost_line(const WorkLoad& load, const Scale& scale, std::span<const CellResult> results);
 
+/// Rounds after which a run that has not reached the goal ends.
+std::uint64_t round_limit(const Setting& setting, double participation);
+
 struct CostFigure {
   int number = 2;  ///< 2 shows broadcasts per agent, 3 rounds
-  std::string setting, title;
+  Setting setting;
   LocalModelKind model{};
   std::vector<CostLine> lines;
 
-  bool anything_reached() const;
+  std::string title() const;
+  /// What is never reached is drawn on a line at the limit of the runs.
   Figure draw() const;
+  std::string csv() const;
 };
 
 }  // namespace grove::experiments

@@ -1,5 +1,7 @@
 #include "experiments/reproduce.h"
 
+#include <algorithm>
+
 #include "grove/base/file.h"
 #include "grove/base/text.h"
 
@@ -19,7 +21,8 @@ std::vector<Cell> planned_cells(const ReproduceOptions& options) {
       for (const Contender& contender : contenders()) {
         if (contender.searched) add(search_cells(options.scale, setting, contender));
         for (const LocalModelKind model : local_models())
-          add(contender_cells(options.scale, setting, model, contender, {}));
+          for (int part = 0; part < (contender.searched ? 2 : 1); ++part)
+            add(contender_cells(options.scale, setting, model, contender, {}));
       }
     for (const LocalModelKind model : local_models()) {
       if (options.figures.contains(2))
@@ -42,8 +45,9 @@ std::string csv_of(const Figure& figure) {
   return text;
 }
 
-Status write_figure(const Figure& figure, const std::filesystem::path& stem) {
-  if (const Status status = write_file_atomically(stem.string() + ".csv", csv_of(figure)); !status)
+Status write_figure(const Figure& figure, const std::string& csv,
+                    const std::filesystem::path& stem) {
+  if (const Status status = write_file_atomically(stem.string() + ".csv", csv); !status)
     return status;
   for (const char* ending : {".svg", ".png"})
     if (const Status status = draw(figure, stem.string() + ending); !status) return status;
@@ -58,16 +62,15 @@ class Job {
   }
 
   Result<bool> figure1(const Setting& setting) {
-    std::map<std::string, double> factors;
+    std::map<std::string, Factors> factors;
     for (const Contender& contender : contenders()) {
       if (!contender.searched) continue;
       const auto results = runner_.run(search_cells(options_.scale, setting, contender));
       if (!results) return results.error();
       if (!*results) return false;
-      Search search = judge(contender, **results, options_.scale.seeds);
-      factors[contender.name] = search.best;
-      search.contender += is_druid(contender.method) ? ", " + setting.name : "";
-      if (is_druid(contender.method) || &setting == first_) findings_.searches.push_back(search);
+      factors[contender.name] = {
+          judged(setting, contender, **results, setting.rounds),
+          judged(setting, contender, **results, searched_rounds(options_.scale))};
     }
     for (const LocalModelKind model : local_models()) {
       Figure1 figure{.setting = setting.name,
@@ -76,13 +79,18 @@ class Job {
                      .last_round = static_cast<double>(setting.rounds),
                      .lines = {}};
       for (const Contender& contender : contenders()) {
-        std::optional<double> factor;
-        if (contender.searched) factor = factors[contender.name];
-        const auto results =
-            runner_.run(contender_cells(options_.scale, setting, model, contender, factor));
-        if (!results) return results.error();
-        if (!*results) return false;
-        figure.lines.emplace_back(contender.name, **results);
+        Line line{.name = contender.name, .over_rounds = {}, .over_time = {}};
+        const Factors chosen = factors[contender.name];
+        const auto fill = [&](std::optional<double> factor, std::vector<CellResult>& results) {
+          return run_into(results,
+                          contender_cells(options_.scale, setting, model, contender, factor));
+        };
+        if (const auto done = fill(chosen.over_time, line.over_time); !done || !*done) return done;
+        line.over_rounds = line.over_time;
+        if (contender.searched)
+          if (const auto done = fill(chosen.over_rounds, line.over_rounds); !done || !*done)
+            return done;
+        figure.lines.push_back(std::move(line));
       }
       findings_.figure1.push_back(std::move(figure));
     }
@@ -90,25 +98,21 @@ class Job {
   }
 
   Result<bool> participation(const Setting& setting, LocalModelKind model, int number) {
-    CostFigure figure{.number = number,
-                      .setting = setting.name,
-                      .title = setting.title,
-                      .model = model,
-                      .lines = {}};
+    CostFigure figure{.number = number, .setting = setting, .model = model, .lines = {}};
     for (const WorkLoad& load : number == 2 ? figure2_loads() : figure3_loads()) {
-      const auto results = runner_.run(participation_cells(options_.scale, setting, model, load));
-      if (!results) return results.error();
-      if (!*results) return false;
-      figure.lines.push_back(cost_line(load, options_.scale, **results));
+      std::vector<CellResult> results;
+      if (const auto done =
+              run_into(results, participation_cells(options_.scale, setting, model, load));
+          !done || !*done)
+        return done;
+      figure.lines.push_back(cost_line(load, options_.scale, results));
     }
     (number == 2 ? findings_.figure2 : findings_.figure3).push_back(std::move(figure));
     return true;
   }
 
   Result<bool> all() {
-    const std::vector<Setting> chosen = settings(options_.scale);
-    first_ = chosen.data();
-    for (const Setting& setting : chosen) {
+    for (const Setting& setting : settings(options_.scale)) {
       if (options_.figures.contains(1))
         if (const auto done = figure1(setting); !done || !*done) return done;
       for (const int number : {2, 3})
@@ -123,25 +127,51 @@ class Job {
   Findings& findings() { return findings_; }
 
  private:
+  Result<bool> run_into(std::vector<CellResult>& results, const std::vector<Cell>& cells) {
+    auto run = runner_.run(cells);
+    if (!run) return run.error();
+    if (!*run) return false;
+    results = std::move(**run);
+    return true;
+  }
+
+  /// Of a searched contender: its best in either part of figure 1.
+  struct Factors {
+    std::optional<double> over_rounds, over_time;
+  };
+
+  /// The gossip methods do not know the setting: their search is told once.
+  double judged(const Setting& setting, const Contender& contender,
+                std::span<const CellResult> results, std::uint64_t rounds) {
+    Search search = judge(contender, results, options_.scale.seeds, rounds);
+    const double best = search.best;
+    if (is_druid(contender.method)) search.contender += ", " + setting.name;
+    const auto same = [&search](const Search& other) {
+      return other.contender == search.contender && other.rounds == search.rounds;
+    };
+    if (std::ranges::none_of(findings_.searches, same))
+      findings_.searches.push_back(std::move(search));
+    return best;
+  }
+
   const ReproduceOptions& options_;
   CellRunner& runner_;
   Findings findings_;
-  const Setting* first_ = nullptr;
 };
 
 Status write_all(const Findings& findings, const std::filesystem::path& out) {
   for (const Figure1& figure : findings.figure1) {
-    if (const Status status = write_figure(figure.over_rounds(), out / stem_of(figure, 'a'));
-        !status)
-      return status;
-    if (const Status status = write_figure(figure.over_time(), out / stem_of(figure, 'b')); !status)
-      return status;
+    for (const auto& [part, drawn] :
+         {std::pair('a', figure.over_rounds()), std::pair('b', figure.over_time())})
+      if (const Status status = write_figure(drawn, csv_of(drawn), out / stem_of(figure, part));
+          !status)
+        return status;
   }
   for (const auto* figures : {&findings.figure2, &findings.figure3})
     for (const CostFigure& figure : *figures)
-      if (figure.anything_reached())
-        if (const Status status = write_figure(figure.draw(), out / stem_of(figure)); !status)
-          return status;
+      if (const Status status = write_figure(figure.draw(), figure.csv(), out / stem_of(figure));
+          !status)
+        return status;
   return write_report(findings, out);
 }
 
@@ -152,10 +182,11 @@ std::string stem_of(const Figure1& figure, char part) {
 }
 
 std::string stem_of(const CostFigure& figure) {
-  return fmt::format("figure{}-{}-{}", figure.number, figure.setting, name_of(figure.model));
+  return fmt::format("figure{}-{}-{}", figure.number, figure.setting.name, name_of(figure.model));
 }
 
 Result<std::optional<Findings>> reproduce(const ReproduceOptions& options) {
+  if (const Status status = can_draw(); !status) return status.error();
   auto store = CellStore::open(options.out);
   if (!store) return store.error();
   const std::vector<Cell> planned = planned_cells(options);

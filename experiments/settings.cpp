@@ -1,5 +1,7 @@
 #include "experiments/settings.h"
 
+#include <cctype>
+
 namespace grove::experiments {
 
 Scale quick_scale() {
@@ -15,6 +17,19 @@ std::vector<Setting> settings(const Scale& scale) {
            .title = "larger penalty, mu_z = 3e-3",
            .penalty = 3e-3,
            .rounds = scale.quick ? 60u : 250u}};
+}
+
+std::string file_name(const std::vector<std::string>& parts) {
+  std::string name;
+  for (const std::string& part : parts) {
+    if (!name.empty() && name.back() != '-') name += '-';
+    for (const char c : part)
+      if (std::isalnum(static_cast<unsigned char>(c)) || c == '.')
+        name += c;
+      else if (!name.empty() && name.back() != '-')
+        name += '-';
+  }
+  return name;
 }
 
 std::vector<LocalModelKind> local_models() {

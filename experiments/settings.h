@@ -29,6 +29,9 @@ struct Setting {
 /// The paper's own numbers, and those with which its picture appears (math: section 8).
 std::vector<Setting> settings(const Scale& scale);
 
+/// The parts joined to a name that any file system takes: letters, digits and single dashes.
+std::string file_name(const std::vector<std::string>& parts);
+
 /// Both readings of the local steps.
 std::vector<LocalModelKind> local_models();
 std::string name_of(LocalModelKind model);

@@ -19,14 +19,6 @@ double quantile(const std::vector<double>& sorted, double share) {
   return sorted[below] + rest * (sorted[below + 1] - sorted[below]);
 }
 
-/// The error as known at round t: of the last measured round up to it.
-double error_at_round(const CellResult& run, double round) {
-  const auto after = std::ranges::upper_bound(run.round, round);
-  if (after == run.round.begin()) return infinity;
-  if (after == run.round.end() && run.lost && round > run.round.back()) return infinity;
-  return run.error[static_cast<std::size_t>(after - run.round.begin()) - 1];
-}
-
 void add_point(Curve& curve, double x, const Spread& spread) {
   curve.x.push_back(x);
   curve.y.push_back(spread.median);
@@ -41,6 +33,13 @@ Spread spread_of(std::vector<double> values) {
     if (std::isnan(value)) value = infinity;
   std::ranges::sort(values);
   return {quantile(values, 0.25), quantile(values, 0.5), quantile(values, 0.75)};
+}
+
+double error_at_round(const CellResult& run, double round) {
+  const auto after = std::ranges::upper_bound(run.round, round);
+  if (after == run.round.begin()) return infinity;
+  if (after == run.round.end() && run.lost && round > run.round.back()) return infinity;
+  return run.error[static_cast<std::size_t>(after - run.round.begin()) - 1];
 }
 
 Curve error_over_rounds(std::string name, std::span<const CellResult> seeds, double last_round) {
@@ -61,27 +60,29 @@ Curve error_over_rounds(std::string name, std::span<const CellResult> seeds, dou
 
 double error_at_time(const CellResult& run, double seconds) {
   const auto after = std::ranges::upper_bound(run.seconds, seconds);
-  if (after == run.seconds.end()) return run.lost ? infinity : std::nan("");
+  if (after == run.seconds.end() && seconds > run.seconds.back())
+    return run.lost ? infinity : std::nan("");
   return run.error[static_cast<std::size_t>(after - run.seconds.begin()) - 1];
 }
 
 Curve error_over_time(std::string name, std::span<const CellResult> seeds, std::size_t points) {
   Curve curve{.name = std::move(name)};
-  std::vector<double> first, last;
+  std::vector<double> first;
+  // Ends where the first seed that was not lost ends: a median over the others would jump.
+  double end = infinity, last = 0;
   for (const CellResult& run : seeds) {
     first.push_back(run.seconds.size() > 1 ? run.seconds[1] : run.seconds.back());
-    last.push_back(run.seconds.back());
+    last = std::max(last, run.seconds.back());
+    if (!run.lost) end = std::min(end, run.seconds.back());
   }
-  const double begin = spread_of(first).median, end = spread_of(last).median;
+  end = std::min(end, last);
+  const double begin = spread_of(first).median;
   if (!(begin > 0) || !(end > begin)) return curve;
   for (std::size_t k = 0; k < points; ++k) {
     const double seconds =
         begin * std::pow(end / begin, static_cast<double>(k) / static_cast<double>(points - 1));
     std::vector<double> errors;
-    for (const CellResult& run : seeds)
-      if (const double error = error_at_time(run, seconds); !std::isnan(error))
-        errors.push_back(error);
-    if (2 * errors.size() < seeds.size()) break;
+    for (const CellResult& run : seeds) errors.push_back(error_at_time(run, seconds));
     const Spread spread = spread_of(std::move(errors));
     if (!std::isfinite(spread.median)) break;
     add_point(curve, seconds, spread);

@@ -19,9 +19,12 @@ Spread spread_of(std::vector<double> values);
 /// was lost counts as infinite from there on, one that reached its goal keeps its last error.
 Curve error_over_rounds(std::string name, std::span<const CellResult> seeds, double last_round);
 
-/// The same over working seconds, at `points` moments from the first to the last of interest, in
-/// equal ratios. It ends when half of the seeds have no more rounds to show.
+/// The same over working seconds, at `points` moments in equal ratios, from the first round until
+/// the first seed that was not lost has no more rounds to show.
 Curve error_over_time(std::string name, std::span<const CellResult> seeds, std::size_t points);
+
+/// Error of a run as known at that round: of the last measured one up to it; infinite once lost.
+double error_at_round(const CellResult& run, double round);
 
 /// Error of a run after that many seconds of work; infinite once it was lost, NaN after its end.
 double error_at_time(const CellResult& run, double seconds);

@@ -67,6 +67,20 @@ TEST(Savings, CompareErrorsAtTheSameMoment) {
   EXPECT_DOUBLE_EQ(error_ratio_at_equal_time(a, b, 0.01), 4);
 }
 
+TEST(Savings, SayNothingWhereTheSlowerNeverArrives) {
+  const std::vector<CellResult> never = {run_of({1, 0.5, 0.4})}, arrives = {run_of({1, 0.005})};
+  EXPECT_TRUE(std::isnan(rounds_saved(never, arrives, 1e-2)));
+}
+
+// The second seed ends at 2 s, the first at 4 s: no point beyond 2 s, where the median would jump.
+TEST(ErrorOverTime, EndsWithTheFirstSeedToEnd) {
+  const std::vector<CellResult> seeds = {run_of({1, 0.5, 0.25}, 2), run_of({1, 0.1, 0.01})};
+  const Curve curve = error_over_time("a", seeds, 5);
+  ASSERT_EQ(curve.x.size(), 5u);
+  EXPECT_DOUBLE_EQ(curve.x.back(), 2);
+  EXPECT_DOUBLE_EQ(curve.y.back(), (0.5 + 0.01) / 2);
+}
+
 TEST(ErrorOverTime, IsAStepFunctionOfTheMeasuredRounds) {
   const CellResult run = run_of({1, 0.5, 0.25}, 2);
   EXPECT_EQ(error_at_time(run, 1.9), 1);

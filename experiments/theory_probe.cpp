@@ -28,7 +28,8 @@ class Probe {
         simulator_(make_agents(config, instance_, setup), instance_.graph, schedule_,
                    {.seed = config.seed, .threads = static_cast<int>(config.threads)}),
         state_(start_state(instance_.graph, instance_.start(), regularized_)),
-        remaining_(instance_.agents(), 0.0) {
+        remaining_(instance_.agents(), 0.0),
+        worked_(instance_.agents(), false) {
     weights_ = {.penalty = config.penalty,
                 .theta_penalty = *config.theta_penalty,
                 .prox = {},
@@ -46,7 +47,10 @@ class Probe {
   bool is_settled() const {
     return !lyapunov_.empty() && lyapunov_.back() <= settled * lyapunov_.front();
   }
-  bool is_finite() const { return state_.x[0].allFinite(); }
+  bool is_finite() const {
+    return std::ranges::all_of(state_.x, [](const Vector& x) { return x.allFinite(); }) &&
+           (lyapunov_.empty() || std::isfinite(lyapunov_.back()));
+  }
 
   void play_round() {
     std::vector<bool> active(instance_.agents());
@@ -69,7 +73,8 @@ class Probe {
 
   TheoryReport report() const {
     TheoryReport report;
-    report.setting = {.strong_convexity = std::max(0.0, least_curvature_),
+    const bool singular = !(least_curvature_ > 1e-12 * largest_curvature_);  // but for rounding
+    report.setting = {.strong_convexity = singular ? 0.0 : least_curvature_,
                       .smoothness = largest_curvature_,
                       .penalty = config_.penalty,
                       .theta_penalty = {},
@@ -93,6 +98,11 @@ class Probe {
                                  .prox = weights_.prox};
     if (regularized_) linearized.holder = weights_.holder;
     report.linearized = linearized_stability(instance_.graph, linearized);
+    report.strong_convexity_everywhere = std::holds_alternative<SquaredLoss>(config_.loss)
+                                             ? report.setting.strong_convexity
+                                             : config_.l2;
+    report.coupled = instance_.agents() > 1 || regularized_;
+    report.all_worked = std::ranges::all_of(worked_, std::identity{});
     report.least_participation = std::ranges::min(setup_.participation);
     report.work_loads = setup_.work_loads;
     report.rounds = simulator_.round();
@@ -156,6 +166,7 @@ class Probe {
 
   /// c_i^E_i is the worst share seen. Steps at the edge of rounding say nothing about it.
   void note_local_work(std::size_t i, const Vector& solution, const Vector& reached) {
+    worked_[i] = true;
     const double before = (state_.x[i] - solution).norm();
     if (before <= 1e-7 * (1 + solution.norm())) return;
     const double share = (reached - solution).norm() / before;
@@ -175,6 +186,7 @@ class Probe {
   std::vector<std::unique_ptr<LocalSolver>> exact_;
   std::optional<NetworkState> optimum_;
   std::vector<double> remaining_;  ///< c_i^E_i
+  std::vector<bool> worked_;       ///< whether it was ever seen
   std::vector<double> lyapunov_;
   double least_curvature_ = std::numeric_limits<double>::infinity();
   double largest_curvature_ = 0;
@@ -194,15 +206,31 @@ void summarize_contraction(TheoryReport& report) {
 void name_violations(const Config& config, const PreparedProblem& problem, TheoryReport& report) {
   auto& found = report.violations;
   const TheoremSetting& setting = report.setting;
-  if (config.l2 == 0 && !std::holds_alternative<SquaredLoss>(config.loss))
+  if (!report.coupled)
     found.push_back(
-        "Assumption 2(i), strong convexity: with l2 = 0 the local objectives have no positive "
-        "curvature that holds everywhere; m_f is the least that was met at the iterates");
-  if (!(setting.strong_convexity > 1e-12 * setting.smoothness))
+        "one agent without a regularizer agrees with nobody: there are no links and no theta for "
+        "Theorem 1 to speak of");
+  if (!report.all_worked)
+    found.push_back(
+        "an agent was never active in this run, so its c_i is unknown and there is no rate; more "
+        "--rounds would show it");
+  if (!std::holds_alternative<SquaredLoss>(config.loss))
+    found.push_back(
+        config.l2 == 0
+            ? "Assumption 2(i), strong convexity: with l2 = 0 the local objectives have no "
+              "positive curvature that holds everywhere; m_f is the least that was met at the "
+              "iterates"
+            : fmt::format("Assumption 2(i), strong convexity: everywhere only m_f = l2 = {:.4g} "
+                          "holds; the m_f shown is the least that was met at the iterates and the "
+                          "optimum, and the rates are as good as it is",
+                          config.l2));
+  if (setting.strong_convexity == 0)
     found.push_back(
         "Assumption 2(i), strong convexity: a local Hessian is singular along this run (m_f = 0), "
         "so Theorem 1 gives no rate; --l2 would mend it");
-  if (!problem.reference)
+  if (config.no_reference)
+    found.push_back("--no-reference was given, so there is no v* to measure from");
+  else if (!problem.reference)
     found.push_back(
         "the problem has no minimizer that could be found, as with separable data and no "
         "regularizer, so there is no v* to measure from: " +
@@ -218,7 +246,8 @@ void name_violations(const Config& config, const PreparedProblem& problem, Theor
               : ""));
       break;
     }
-  if (setting.strong_convexity > 0 && report.zeta.empty() && std::isfinite(report.zeta.high))
+  if (report.coupled && setting.strong_convexity > 0 && report.zeta.empty() &&
+      std::isfinite(report.zeta.high))
     found.push_back(fmt::format(
         "Theorem 1, zeta: no value is admissible, since eps_i > tau_i (m_f + M_f) / (2 m_f M_f) "
         "fails: zeta would have to be above {:.3g} and below {:.3g}",
@@ -263,14 +292,17 @@ Result<TheoryReport> examine(Config config, const PreparedProblem& problem, cons
   report.model_smoothness = model_smoothness(report.setting);
   report.tau = residual_weights(report.setting);
   report.zeta = admissible_zeta(report.setting);
-  report.rate = best_theorem_rate(report.setting);
+  const bool speaks = report.coupled && report.all_worked;
+  if (speaks) report.rate = best_theorem_rate(report.setting);
   if (report.rate && report.setting.theta_penalty)
     report.printed = printed_rate(report.setting, report.rate->zeta);
-  if (std::ranges::max(report.setting.remaining) < 1)
+  if (speaks && std::ranges::max(report.setting.remaining) < 1)
     report.tuned = best_corollary_rate(report.setting);
   summarize_contraction(report);
   name_violations(config, problem, report);
   if (!probe.is_finite()) report.violations.push_back("the run diverged: its iterates overflowed");
+  if (hooks.interrupted())
+    report.violations.push_back(fmt::format("interrupted after {} rounds", report.rounds));
   return report;
 }
 

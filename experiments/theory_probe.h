@@ -14,9 +14,12 @@ namespace grove::experiments {
 /// Theorem 1 and Corollary 1 evaluated on an instance, beside what a run on it does.
 struct TheoryReport {
   TheoremSetting setting;  ///< constants; m_f and M_f from Hessians at the iterates and the optimum
-  double smoothness_everywhere = 0;  ///< M_f over all of R^d
-  double model_smoothness = 0;       ///< M
-  std::vector<double> tau;           ///< by agent
+  double smoothness_everywhere = 0;        ///< M_f over all of R^d
+  double strong_convexity_everywhere = 0;  ///< m_f over all of R^d, as far as it is known
+  bool coupled = true;          ///< links or a theta are there for the theorem to speak of
+  bool all_worked = true;       ///< every agent was seen at work
+  double model_smoothness = 0;  ///< M
+  std::vector<double> tau;      ///< by agent
   ZetaRange zeta;
   std::optional<Rate> rate;     ///< proven for these parameters
   std::optional<Rate> printed;  ///< eq. (22) to the letter, at the same zeta

@@ -61,9 +61,7 @@ RC_GTEST_PROP(TheoremOne, LyapunovContractsAsPredictedWithInexactLocalSolves, ()
   RC_ASSERT(worst_early(*report) <= report->rate->contraction() * (1 + 1e-10));
 }
 
-// f_i = ((x - a_i)^2 + l2 x^2) / 2 on a path, worked apart in lyapunov_test and theorem_test; here:
-// the constants that examine() collects from a run are the ones that can be seen in the data.
-TEST(Theory, ConstantsOfLeastSquaresAreTheEigenvaluesOfItsHessians) {
+Config small_path() {
   Config config;
   config.loss = SquaredLoss{};
   config.data = "synthetic:gaussian,samples=90,features=3";
@@ -74,6 +72,13 @@ TEST(Theory, ConstantsOfLeastSquaresAreTheEigenvaluesOfItsHessians) {
   config.penalty = 0.5;
   config.theta_penalty = 0.25;
   config.rounds = 40;
+  return config;
+}
+
+// f_i = ((x - a_i)^2 + l2 x^2) / 2 on a path, worked apart in lyapunov_test and theorem_test; here:
+// the constants that examine() collects from a run are the ones that can be seen in the data.
+TEST(Theory, ConstantsOfLeastSquaresAreTheEigenvaluesOfItsHessians) {
+  const Config config = small_path();
   const auto problem = prepare(config);
   ASSERT_TRUE(problem);
   const auto report = examine(config, *problem);
@@ -120,13 +125,67 @@ TEST(Theory, NamesWhatAnInstanceViolates) {
   EXPECT_EQ(other.error().where, "--method");
 }
 
+TEST(Theory, SaysWhichCurvatureHoldsEverywhere) {
+  Config config = small_path();
+  config.loss = LogisticLoss{};
+  const auto report = examine(config);
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_EQ(report->strong_convexity_everywhere, 0.25);
+  EXPECT_NE(all_violations(*report).find("everywhere only m_f = l2 = 0.25"), std::string::npos);
+}
+
+TEST(Theory, GivesNoRateForWhatItHasNotSeen) {
+  Config config = small_path();
+  config.rounds = 0;
+  const auto unplayed = examine(config);
+  ASSERT_TRUE(unplayed) << unplayed.error().text();
+  EXPECT_FALSE(unplayed->rate || unplayed->tuned);
+  EXPECT_NE(all_violations(*unplayed).find("never active"), std::string::npos);
+  EXPECT_NE(text_of(*unplayed).find("no round was played"), std::string::npos);
+
+  config = small_path();
+  config.no_reference = true;
+  const std::string text = all_violations(*examine(config));
+  EXPECT_NE(text.find("--no-reference"), std::string::npos);
+  EXPECT_EQ(text.find("separable"), std::string::npos);
+}
+
+TEST(Theory, GivesNoRateToOneAgentAloneOrToCurvatureThatIsRounding) {
+  Config config = small_path();
+  config.agents = 1;
+  config.l1 = 0;
+  const auto alone = examine(config);
+  ASSERT_TRUE(alone) << alone.error().text();
+  EXPECT_FALSE(alone->rate || alone->tuned);
+  EXPECT_NE(all_violations(*alone).find("agrees with nobody"), std::string::npos);
+
+  config.data = "synthetic:gaussian,samples=7,features=8";  // rank 7: an eigenvalue of 0, rounded
+  config.l1 = 0.01;
+  config.l2 = 0;
+  const auto singular = examine(config);
+  ASSERT_TRUE(singular) << singular.error().text();
+  EXPECT_EQ(singular->setting.strong_convexity, 0);
+  EXPECT_FALSE(singular->rate || singular->tuned);
+  EXPECT_NE(text_of(*singular).find("Corollary 1: no rate; for the same reason"),
+            std::string::npos);
+}
+
+TEST(Theory, NamesARunThatDiverges) {
+  Config config = small_path();
+  config.l1 = 0;
+  config.local_model = LocalModelKind::linearized;
+  config.work = "10";
+  config.penalty = 20;
+  config.prox = 0.5;
+  config.rounds = 1000;
+  const auto report = examine(config);
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_NE(all_violations(*report).find("diverged"), std::string::npos);
+}
+
 TEST(Theory, LinearizedStepsAreSaidNotToAimAtTheSubProblem) {
-  Config config;
-  config.loss = SquaredLoss{};
-  config.data = "synthetic:gaussian,samples=90,features=3";
-  config.agents = 3;
-  config.graph = "path";
-  config.l2 = 0.1;
+  Config config = small_path();
+  config.l1 = 0;
   config.penalty = 2;
   config.prox = 0.5;
   config.work = "10";

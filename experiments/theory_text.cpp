@@ -23,8 +23,9 @@ std::string constants_text(const TheoryReport& report) {
     text += fmt::format("  {:<28}{}\n", name, value);
   };
   line("m_f, M_f (along the run)",
-       fmt::format("{:.4g}, {:.4g}   (M_f everywhere: {:.4g})", setting.strong_convexity,
-                   setting.smoothness, report.smoothness_everywhere));
+       fmt::format("{:.4g}, {:.4g}   (everywhere: {:.4g}, {:.4g})", setting.strong_convexity,
+                   setting.smoothness, report.strong_convexity_everywhere,
+                   report.smoothness_everywhere));
   line("sigma+_min, sigma_max(L_u)",
        fmt::format("{:.4g}, {:.4g}", setting.anchored_min, setting.unsigned_max));
   line("mu_z, mu_theta",
@@ -38,6 +39,14 @@ std::string constants_text(const TheoryReport& report) {
   line("zeta between", fmt::format("{:.4g} and {:.4g}{}", report.zeta.low, report.zeta.high,
                                    report.zeta.empty() ? "   (empty)" : ""));
   return text;
+}
+
+std::string why_no_corollary(const TheoryReport& report) {
+  if (!report.coupled || !report.all_worked || report.setting.strong_convexity == 0)
+    return "for the same reason as Theorem 1";
+  if (std::ranges::max(report.setting.remaining) >= 1)
+    return "it needs local work that brings every agent closer to its sub-problem's solution";
+  return "its eps_i raises M, and with it tau_i, beyond any eps_i that would do";
 }
 
 std::string bounds_text(const TheoryReport& report) {
@@ -58,10 +67,7 @@ std::string bounds_text(const TheoryReport& report) {
                         report.tuned->rate.zeta, range_text(report.tuned->prox),
                         rate_text(report.tuned->rate, report.least_participation));
   else
-    text +=
-        "  Corollary 1: no rate; its eps_i raises M, and with it tau_i, beyond any eps_i that "
-        "would "
-        "do\n";
+    text += fmt::format("  Corollary 1: no rate; {}\n", why_no_corollary(report));
   text +=
       fmt::format("  linearized local model: guaranteed stable from eps = {:.4g}; here it is{}\n",
                   report.linearized.needed_prox, report.linearized.guaranteed ? "" : " not");
@@ -69,7 +75,8 @@ std::string bounds_text(const TheoryReport& report) {
 }
 
 std::string observed_text(const TheoryReport& report) {
-  if (report.lyapunov.size() < 2) return "observed\n  no optimum, no Lyapunov function\n";
+  if (report.lyapunov.empty()) return "observed\n  no optimum, no Lyapunov function\n";
+  if (report.lyapunov.size() == 1) return "observed\n  no round was played\n";
   return fmt::format(
       "observed in {} rounds\n  Lyapunov function: {:.4g} to {:.4g}\n  contraction per round: "
       "worst "
@@ -114,6 +121,7 @@ nlohmann::json to_json(const TheoryReport& report) {
       {"strong_convexity", setting.strong_convexity},
       {"smoothness", setting.smoothness},
       {"smoothness_everywhere", report.smoothness_everywhere},
+      {"strong_convexity_everywhere", report.strong_convexity_everywhere},
       {"anchored_min", setting.anchored_min},
       {"unsigned_max", setting.unsigned_max},
       {"penalty", setting.penalty},

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -43,7 +44,7 @@ class JobLine {
   void show(const experiments::Progress& progress) const {
     if (!visible_) return;
     const double left = (monotonic_seconds() - began_) / progress.effort_run *
-                        (progress.effort - progress.effort_done);
+                        std::max(0.0, progress.effort - progress.effort_done);
     fmt::print(stderr, "\r\033[Kreproduce {}/{} runs{}", progress.cells_done, progress.cells,
                std::isfinite(left) ? ", " + human_seconds(left) + " left" : "");
     std::fflush(stderr);
@@ -62,17 +63,21 @@ experiments::Scale scale_of(const ReproduceSettings& settings) {
   return scale;
 }
 
-int reproduce(const ReproduceSettings& settings) {
+Result<std::optional<experiments::Findings>> run_job(const ReproduceSettings& settings) {
   experiments::ReproduceOptions options;
   options.scale = scale_of(settings);
   options.out = settings.out;
   if (settings.figure != "all") options.figures = {settings.figure[0] - '0'};
-  watch_for_interrupts();
-  JobLine line(settings.quiet);
+  JobLine line(settings.quiet);  // gone before anything else is printed
   options.hooks = {.seconds = thread_seconds,
                    .progress = [&line](const experiments::Progress& now) { line.show(now); },
                    .interrupted = interrupted};
-  const auto findings = experiments::reproduce(options);
+  return experiments::reproduce(options);
+}
+
+int reproduce(const ReproduceSettings& settings) {
+  watch_for_interrupts();
+  const auto findings = run_job(settings);
   if (!findings) return fail(findings.error());
   if (!*findings) {
     fmt::print(stderr, "grove: interrupted; the same command goes on from here\n");

@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <set>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,9 +17,10 @@
 namespace grove {
 namespace {
 
-// Okabe and Ito's palette: told apart with every common kind of colour vision.
+// Okabe and Ito's palette, told apart with every common kind of colour vision; a grey stands in for
+// its yellow, which is too pale for a line on white.
 constexpr std::array colours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                "#E69F00", "#56B4E9", "#000000", "#B8A800"};
+                                "#E69F00", "#56B4E9", "#000000", "#8C8C8C"};
 constexpr std::array dashes = {"1", "2", "4", "5"};
 
 /// Inside gnuplot's single quotes a quote is doubled; other characters stand for themselves.
@@ -47,6 +50,15 @@ std::string data_block(std::size_t number, const Curve& curve, const Figure& fig
   return block + "EOD\n";
 }
 
+/// Few points were measured there and nowhere else: ticks say where, away from the frame.
+std::string measured_ticks(const Figure& figure) {
+  std::set<double> at;
+  for (const Curve& curve : figure.curves) at.insert(curve.x.begin(), curve.x.end());
+  std::string ticks;
+  for (const double x : at) ticks += fmt::format("{}{:.6g}", ticks.empty() ? "" : ", ", x);
+  return fmt::format("set xtics ({})\nset offsets graph 0.05, graph 0.05, 0, 0\n", ticks);
+}
+
 std::string script_of(const Figure& figure, bool svg, const std::string& output) {
   std::string script =
       svg ? "set terminal svg size 860,540 dynamic enhanced font 'Helvetica,14' background "
@@ -59,12 +71,14 @@ std::string script_of(const Figure& figure, bool svg, const std::string& output)
       gnuplot_text(figure.title), gnuplot_text(figure.x_label), gnuplot_text(figure.y_label));
   if (figure.log_x) script += "set logscale x\nset format x '10^{%L}'\n";
   if (figure.log_y) script += "set logscale y\nset format y '10^{%L}'\n";
+  if (figure.points) script += measured_ticks(figure);
   if (figure.from_zero) script += "set yrange [0:*]\n";
   script +=
       "set grid lc rgb '#d8d8d8'\nset border 3\nset tics nomirror\n"
       "set key below Left reverse noenhanced samplen 3 spacing 1.2\n";
   std::string plots;
-  for (std::size_t k = 0; k < figure.curves.size(); ++k) {
+  const std::size_t count = figure.curves.size();
+  for (std::size_t k = 0; k < count; ++k) {
     const Curve& curve = figure.curves[k];
     const auto colour = colours[k % colours.size()];
     script += data_block(k, curve, figure);
@@ -73,12 +87,15 @@ std::string script_of(const Figure& figure, bool svg, const std::string& output)
           "{}$c{} using 1:3:4 with filledcurves fc rgb '{}' fs transparent solid "
           "0.15 noborder notitle",
           plots.empty() ? "" : ", ", k, colour);
+    // Later lines are thinner, so that one that lies on another does not hide it.
+    const double width = 3.5 - 2 * static_cast<double>(k) / static_cast<double>(count);
     // gnuplot leaves a block without points out of the legend; a curve that is NaN it names.
     const std::string source = curve.x.empty() ? "NaN" : fmt::format("$c{} using 1:2", k);
-    plots += fmt::format(
-        "{}{} with {} lw 2 dt {} lc rgb '{}'{} title {}", plots.empty() ? "" : ", ", source,
-        figure.points ? "linespoints" : "lines", dashes[(k / colours.size() + k) % dashes.size()],
-        colour, figure.points ? fmt::format(" pt {}", 5 + k) : "", gnuplot_text(curve.name));
+    plots +=
+        fmt::format("{}{} with {} lw {:.2f} dt {} lc rgb '{}'{} title {}",
+                    plots.empty() ? "" : ", ", source, figure.points ? "linespoints" : "lines",
+                    width, dashes[(k / colours.size() + k) % dashes.size()], colour,
+                    figure.points ? fmt::format(" pt {}", 5 + k) : "", gnuplot_text(curve.name));
   }
   return script + "plot " + plots + "\nset output\n";
 }
@@ -91,6 +108,12 @@ bool anything_to_show(const Figure& figure) {
 }
 
 }  // namespace
+
+Status can_draw() {
+  const int status = std::system("gnuplot --version >/dev/null 2>&1");
+  if (status == 0) return success();
+  return Error{"gnuplot", "is not installed, and pictures are drawn with it"};
+}
 
 Status draw(const Figure& figure, const std::filesystem::path& path) {
   const auto ending = path.extension();

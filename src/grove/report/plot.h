@@ -24,6 +24,9 @@ struct Figure {
   std::vector<Curve> curves;
 };
 
+/// Whether gnuplot is there: to be asked before long work whose end is a picture.
+Status can_draw();
+
 /// Draws with gnuplot, as SVG or PNG by the ending of `path`; the file appears whole or not at all.
 /// Values that a logarithmic axis cannot show are left out.
 Status draw(const Figure& figure, const std::filesystem::path& path);

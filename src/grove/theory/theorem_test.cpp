@@ -98,6 +98,26 @@ TEST(Theorem, EtaIsSmallerThanPrintedInTheRelationOfTheExperiments) {
   EXPECT_NEAR(printed_rate(setting, 1).eta / proven.eta, 4, 1e-12);
 }
 
+// All different: mu_z = 1 = 2 mu_theta, zeta = 2, c^E = 0.01, 1/2500 and 0 at the three agents.
+// M = 4 + 2 + 1/2 + 5 = 11.5; tau_0 = 132.25 * 0.01 / 0.81 = 132.25 / 81,
+// tau_1 = 132.25 * (1/2500) / (49/50)^2 = 132.25 / 2401. The smallest ratio is agent 0's:
+//   first: (1/2) sigma (5 - 2 tau_0) / (5 (tau_0 + 25)),  second: (8/5 - 1/2) / (5 + (1/2)(3 + 2)),
+//   third: (2/5)(1/2) sigma / 5,  fourth: sigma / 15
+TEST(Theorem, EveryConstantHasItsOwnPlaceInEta) {
+  TheoremSetting setting = path_setting(1, 0.5);
+  setting.remaining = {0.01, 1.0 / 2500, 0};
+  const double tau = 132.25 / 81;
+  EXPECT_NEAR(residual_weights(setting)[0], tau, 1e-13);
+  EXPECT_NEAR(residual_weights(setting)[1], 132.25 / 2401, 1e-14);
+  EXPECT_NEAR(admissible_zeta(setting).high, 5 / tau, 1e-12);
+  const Rate printed = printed_rate(setting, 2);
+  EXPECT_NEAR(printed.terms[0].bound, 0.5 * sigma * (5 - 2 * tau) / (5 * (tau + 25)), 1e-15);
+  EXPECT_NEAR(printed.terms[1].bound, 1.1 / 7.5, 1e-15);
+  EXPECT_NEAR(printed.terms[2].bound, sigma / 25, 1e-15);
+  EXPECT_NEAR(printed.terms[3].bound, sigma / 15, 1e-15);
+  EXPECT_NEAR(theorem_rate(setting, 2).eta, printed.eta, 1e-17);
+}
+
 TEST(Theorem, TheBestZetaIsNowhereWorseThanOthers) {
   const TheoremSetting setting = path_setting(2, 1);
   const auto best = best_theorem_rate(setting);
@@ -143,6 +163,24 @@ TEST(Corollary, SolvesForTheProxThatItsOwnTauNeeds) {
   EXPECT_NEAR(tuned->prox[1], 4, 1e-10);
   EXPECT_NEAR(tuned->residual_weights[1], 16.0 / 9, 1e-10);
   EXPECT_NEAR(tuned->rate.terms[0].bound, sigma / 40, 1e-12);
+}
+
+// eps = 2 tau + sqrt(4 tau^2 + tau) at zeta = 2 means tau = eps^2 / (1 + 4 eps): 16/17 for eps = 4.
+// With mu_z = 1, mu_theta = 1/2: M = 4 + 2 + 1/2 + 4 = 10.5 there, so sqrt(c^E) / (1 - sqrt(c^E))
+// is (4 / sqrt 17) / 10.5. An agent that solves exactly gets eps = 0; one of half that tau, 8/17,
+// gets 16/17 + sqrt(256/289 + 8/17).
+TEST(Corollary, GivesEveryAgentTheProxOfItsOwnTau) {
+  TheoremSetting setting = path_setting(1, 0.5);
+  const auto remaining = [](double tau) {
+    const double ratio = std::sqrt(tau) / 10.5;
+    return ratio * ratio / ((1 + ratio) * (1 + ratio));
+  };
+  setting.remaining = {remaining(16.0 / 17), remaining(8.0 / 17), 0};
+  const auto tuned = corollary_rate(setting, 2);
+  ASSERT_TRUE(tuned);
+  EXPECT_NEAR(tuned->prox[0], 4, 1e-10);
+  EXPECT_NEAR(tuned->prox[1], 16.0 / 17 + std::sqrt(256.0 / 289 + 8.0 / 17), 1e-10);
+  EXPECT_EQ(tuned->prox[2], 0);
 }
 
 TEST(Corollary, MakesTheFirstTermAsLargeAsItCanBeForItsTau) {
