@@ -65,12 +65,12 @@ class Job {
     std::map<std::string, Factors> factors;
     for (const Contender& contender : contenders()) {
       if (!contender.searched) continue;
-      const auto results = runner_.run(search_cells(options_.scale, setting, contender));
-      if (!results) return results.error();
-      if (!*results) return false;
+      std::vector<CellResult> results;
+      const auto done = run_into(results, search_cells(options_.scale, setting, contender));
+      if (!done || !*done) return done;
       factors[contender.name] = {
-          judged(setting, contender, **results, setting.rounds),
-          judged(setting, contender, **results, searched_rounds(options_.scale))};
+          judged(setting, contender, results, setting.rounds),
+          judged(setting, contender, results, searched_rounds(options_.scale))};
     }
     for (const LocalModelKind model : local_models()) {
       Figure1 figure{.setting = setting.name,
