@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const auto numbers = grove::read_libsvm_text(text, "text", grove::TargetKind::number);
   if (numbers) grove::require_no_flaw(grove::dataset_flaw(*numbers));
   const auto blocks =
-      grove::read_libsvm_text(text, "text", grove::TargetKind::number, {.block_bytes = 16});
+      grove::read_libsvm_text(text, "text", grove::TargetKind::number, {}, {.block_bytes = 16});
   if (static_cast<bool>(blocks) != static_cast<bool>(numbers))
     grove::require_no_flaw("blocks change what is accepted");
   return 0;

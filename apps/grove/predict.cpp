@@ -35,8 +35,8 @@ struct Prediction {
 };
 
 Result<Prediction> predict(const PredictSettings& settings, const Model& model) {
-  auto dataset =
-      load_dataset(settings.data, TargetKind::number, settings.seed, settings.label_column);
+  auto dataset = load_dataset(settings.data, TargetKind::number, settings.seed,
+                              {.label_column = settings.label_column});
   if (!dataset) return dataset.error();
   if (dataset->samples.dimension() > model.coefficients.size())
     return Error{settings.data,

@@ -9,6 +9,8 @@
 #include <fmt/ranges.h>
 
 #include "grove/base/text.h"
+#include "grove/data/lines.h"
+#include "grove/data/number.h"
 
 namespace grove {
 namespace {
@@ -129,33 +131,33 @@ std::optional<std::string> parse_row(std::string_view line, const CsvHeader& hea
 
 }  // namespace
 
-Result<CsvHeader> take_csv_header(TextBlock& block, const std::string& source,
+Result<CsvHeader> take_csv_header(std::string_view& text, const std::string& source,
                                   const std::string& label_column) {
+  CsvHeader header;
   std::string_view line;
-  while (trim(line).empty() && !block.text.empty()) {
-    line = take_line(block.text);
-    ++block.first_line;
+  while (trim(line).empty() && !text.empty()) {
+    line = take_line(text);
+    ++header.lines;
   }
-  const std::string where =
-      fmt::format("{}:{}", source, std::max<std::size_t>(block.first_line, 2) - 1);
+  const std::string where = fmt::format("{}:{}", source, std::max<std::size_t>(header.lines, 1));
   Result<std::vector<std::string>> names = parse_names(line, where);
   if (!names) return names.error();
   const Result<std::size_t> label = find_label(*names, where, label_column);
   if (!label) return label.error();
-  return CsvHeader{std::move(*names), *label};
+  header.names = std::move(*names);
+  header.label = *label;
+  return header;
 }
 
-Result<RowBlock> parse_csv(const TextBlock& block, const std::string& source,
-                           const CsvHeader& header) {
-  RowBlock rows;
-  std::string_view rest = block.text;
-  for (std::size_t number = block.first_line; !rest.empty(); ++number) {
-    const std::string_view line = take_line(rest);
-    if (trim(line).empty()) continue;
-    auto complaint = parse_row(line, header, rows);
-    if (complaint) return line_error(source, number, std::move(*complaint));
+ParsedBlock parse_csv(std::string_view text, const CsvHeader& header, RowBlock memory) {
+  ParsedBlock parsed{.rows = std::move(memory)};
+  parsed.rows.clear();
+  while (!text.empty() && !parsed.complaint) {
+    const std::string_view line = take_line(text);
+    ++parsed.lines;
+    if (!trim(line).empty()) parsed.complaint = parse_row(line, header, parsed.rows);
   }
-  return rows;
+  return parsed;
 }
 
 }  // namespace grove

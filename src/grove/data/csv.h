@@ -6,7 +6,6 @@
 
 #include "grove/base/result.h"
 #include "grove/data/row_block.h"
-#include "grove/data/text_blocks.h"
 
 namespace grove {
 
@@ -14,16 +13,17 @@ namespace grove {
 struct CsvHeader {
   std::vector<std::string> names;
   std::size_t label = 0;  ///< the column of the labels; all others are features
+  std::size_t lines = 0;  ///< from the start of the file to the end of the header
 };
 
-/// Parses the header and takes it off the block (`block.text` and `block.first_line` move past it).
-/// `label_column` names the label; empty: `label`, `target`, `y` or the last column.
-Result<CsvHeader> take_csv_header(TextBlock& block, const std::string& source,
+/// Parses the header and takes it off the text, which is the start of the file. `label_column`
+/// names the label; empty: `label`, `target`, `y` or the last column. Errors say `source:line`.
+Result<CsvHeader> take_csv_header(std::string_view& text, const std::string& source,
                                   const std::string& label_column);
 
 /// Parses whole lines of numbers separated by commas, with or without quotes (RFC 4180; a quoted
-/// cell ends on its line). Blank lines are skipped. Errors say `source:line` and the column.
-Result<RowBlock> parse_csv(const TextBlock& block, const std::string& source,
-                           const CsvHeader& header);
+/// cell ends on its line). Blank lines are skipped. A complaint names the column.
+/// `memory` is used for the rows; what is in it is dropped.
+ParsedBlock parse_csv(std::string_view text, const CsvHeader& header, RowBlock memory = {});
 
 }  // namespace grove

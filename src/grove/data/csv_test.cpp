@@ -19,7 +19,7 @@ struct Read {
 Read read(std::string_view text, const std::string& label_column = {}) {
   const TestFolder folder;
   const std::string file = folder.write("data.csv", text);
-  const auto dataset = load_dataset(file, TargetKind::number, 1, label_column);
+  const auto dataset = load_dataset(file, TargetKind::number, 1, {.label_column = label_column});
   if (!dataset) return {.error = dataset.error().text().substr(folder.path().string().size() + 1)};
   const Samples& samples = dataset->samples;
   if (const auto* sparse = std::get_if<SparseRows>(&samples.features))

@@ -45,11 +45,11 @@ SparseRows gather(const SparseRows& from, const std::vector<std::uint32_t>& rows
 }  // namespace
 
 Result<Dataset> load_dataset(const std::string& source, TargetKind kind, std::uint64_t seed,
-                             const std::string& label_column) {
+                             const ReadOptions& options) {
   if (is_synthetic(source)) return make_synthetic(source, kind, seed);
   if (without_compression(source).extension() == ".csv")
-    return read_csv_file(source, kind, label_column);
-  return read_libsvm_file(source, kind);
+    return read_csv_file(source, kind, options);
+  return read_libsvm_file(source, kind, options);
 }
 
 // Knuth's selection sampling: one pass, every subset of the size equally likely, rows in order.

@@ -20,11 +20,16 @@ struct Dataset {
   std::optional<LabelNames> labels;  ///< set for two_classes
 };
 
+struct ReadOptions {
+  /// For CSV: the column's name; empty: `label`, `target`, `y` or the last one.
+  std::string label_column = {};
+  int threads = 0;  ///< that parse at once; 0: as many as the process may use
+};
+
 /// Reads `synthetic:NAME[,key=value...]`, a LIBSVM text or a CSV with a header line (by the name's
 /// ending, after .bz2, .gz or .xz), and maps two class labels to 0/1. `seed` is for synthetic sets.
-/// `label_column` is for CSV: the column's name; empty: `label`, `target`, `y` or the last one.
 Result<Dataset> load_dataset(const std::string& source, TargetKind kind, std::uint64_t seed,
-                             const std::string& label_column = {});
+                             const ReadOptions& options = {});
 
 /// Maps the targets of data read as numbers to 0 and 1 with the labels of a trained model. A target
 /// that is neither label is an error.

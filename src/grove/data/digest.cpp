@@ -52,16 +52,16 @@ Result<std::string> sha256_of_file(const std::filesystem::path& path) {
 
 Result<std::string> sha256_of_text(const std::filesystem::path& path,
                                    const std::filesystem::path& named, std::uint64_t most_bytes) {
+  const auto blocks =
+      open_blocks(path, TextOptions{.decompressed_bytes = most_bytes, .named = named});
+  if (!blocks) return blocks.error();
   Sha256 digest;
-  const Status read = read_blocks(
-      path,
-      [&](const TextBlock& block) {
-        digest.update(block.text);
-        return success();
-      },
-      TextOptions{.decompressed_bytes = most_bytes, .named = named});
-  if (!read) return read.error();
-  return digest.finish();
+  while (true) {
+    const Result<TextBlock> block = (*blocks)->next();
+    if (!block) return block.error();
+    if (block->text.empty()) return digest.finish();
+    digest.update(block->text);
+  }
 }
 
 }  // namespace grove

@@ -12,7 +12,7 @@
 #include "grove/base/file.h"
 #include "grove/base/text.h"
 #include "grove/data/dataset.h"
-#include "grove/data/text_blocks.h"
+#include "grove/data/lines.h"
 
 namespace grove {
 namespace {

@@ -1,59 +1,146 @@
 #include "grove/data/readers.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <functional>
 #include <optional>
 
+#include <oneapi/tbb/concurrent_queue.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/parallel_pipeline.h>
+#include <oneapi/tbb/task_arena.h>
+
 #include "grove/data/csv.h"
 #include "grove/data/labels.h"
 #include "grove/data/libsvm.h"
+#include "grove/data/lines.h"
 
 namespace grove {
 namespace {
 
-/// Where blocks come from: a file or a text in memory.
-using BlockSource = std::function<Status(const BlockReader&)>;
+/// How a text becomes rows.
+struct Format {
+  /// Takes what comes before the rows off the first block and returns how many lines it was.
+  std::function<Result<std::size_t>(std::string_view&)> take_header;
+  /// Called for several blocks at once, with rows whose memory can be used again.
+  std::function<ParsedBlock(std::string_view, RowBlock)> parse;
+};
 
-/// What becomes of each block in turn.
-using BlockParser = std::function<Result<RowBlock>(TextBlock)>;
+/// Blocks on their way from text to rows: read one after another, parsed several at once, collected
+/// in order. Rows and errors are those of one thread alone.
+class BlockPipeline {
+ public:
+  BlockPipeline(BlockSource& blocks, const Format& format, const std::string& source)
+      : blocks_(blocks), format_(format), source_(source) {}
 
-Result<Dataset> read_all(const BlockSource& blocks, const std::string& source, TargetKind kind,
-                         const BlockParser& parse) {
-  std::vector<RowBlock> rows;
-  const Status status = blocks([&](const TextBlock& block) -> Status {
-    Result<RowBlock> parsed = parse(block);
-    if (!parsed) return parsed.error();
-    rows.push_back(std::move(*parsed));
+  Result<std::vector<RowBlock>> run() {
+    if (Status status = take_first(); !status) return status.error();
+    // Enough that nobody waits for a slow block, few enough that little text is held at once.
+    const auto most_in_flight =
+        3 * static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
+    using tbb::filter_mode;
+    tbb::parallel_pipeline(
+        most_in_flight,
+        tbb::make_filter<void, Piece>(filter_mode::serial_in_order,
+                                      [this](tbb::flow_control& flow) { return read(flow); }) &
+            tbb::make_filter<Piece, Piece>(
+                filter_mode::parallel, [this](Piece piece) { return parse(std::move(piece)); }) &
+            tbb::make_filter<Piece, void>(filter_mode::serial_in_order,
+                                          [this](Piece piece) { collect(std::move(piece)); }));
+    if (error_) return std::move(*error_);
+    return std::move(rows_);
+  }
+
+ private:
+  struct Work {
+    Result<TextBlock> block = TextBlock{};
+    ParsedBlock parsed = {};
+  };
+  using Piece = std::shared_ptr<Work>;  // the pipeline copies what it hands on
+
+  Status take_first() {
+    first_ = blocks_.next();
+    if (!*first_) return first_->error();
+    if (!format_.take_header || (*first_)->text.empty()) return success();
+    const Result<std::size_t> lines = format_.take_header((*first_)->text);
+    if (!lines) return lines.error();
+    lines_ = *lines;
     return success();
-  });
-  if (!status) return status.error();
-  return make_dataset(source, std::move(rows), kind);
-}
+  }
 
-Result<Dataset> read_libsvm(const BlockSource& blocks, const std::string& source, TargetKind kind) {
-  return read_all(blocks, source, kind,
-                  [&](const TextBlock& block) { return parse_libsvm(block, source); });
-}
-
-Result<Dataset> read_csv(const BlockSource& blocks, const std::string& source, TargetKind kind,
-                         const std::string& label_column) {
-  std::optional<CsvHeader> header;
-  return read_all(blocks, source, kind, [&](TextBlock block) -> Result<RowBlock> {
-    if (!header) {
-      Result<CsvHeader> taken = take_csv_header(block, source, label_column);
-      if (!taken) return taken.error();
-      header = std::move(*taken);
+  Piece read(tbb::flow_control& flow) {
+    Piece piece;
+    if (!used_.try_pop(piece)) piece = std::make_shared<Work>();
+    if (first_) {
+      piece->block = *std::exchange(first_, std::nullopt);
+      return piece;
     }
-    return parse_csv(block, source, *header);
+    piece->block = stopped_ ? TextBlock{} : blocks_.next();
+    if (!piece->block) stopped_ = true;
+    if (piece->block && piece->block->text.empty()) flow.stop();
+    return piece;
+  }
+
+  Piece parse(Piece piece) const {
+    if (piece->block)
+      piece->parsed = format_.parse(piece->block->text, std::move(piece->parsed.rows));
+    return piece;
+  }
+
+  void collect(Piece piece) {
+    if (error_) return;
+    lines_ += piece->parsed.lines;
+    if (!piece->block)
+      error_ = piece->block.error();
+    else if (piece->parsed.complaint)
+      error_ = line_error(source_, lines_, std::move(*piece->parsed.complaint));
+    else
+      append(piece->parsed.rows, rows_);
+    if (error_) stopped_ = true;
+    used_.push(std::move(piece));
+  }
+
+  BlockSource& blocks_;
+  const Format& format_;
+  const std::string& source_;
+  std::optional<Result<TextBlock>> first_;  ///< until it is on its way
+  std::size_t lines_ = 0;                   ///< of the header and of the blocks collected
+  std::vector<RowBlock> rows_;
+  tbb::concurrent_queue<Piece> used_;  ///< collected; the memory of their rows is warm
+  std::optional<Error> error_;         ///< the first in the file
+  std::atomic<bool> stopped_{false};   ///< an error makes the rest of the file pointless
+};
+
+Result<Dataset> read_all(BlockSource& blocks, const std::string& source, TargetKind kind,
+                         int threads, const Format& format) {
+  const int most = tbb::info::default_concurrency();  // more would only take turns
+  tbb::task_arena arena(threads > 0 ? std::min(threads, most) : most);
+  return arena.execute([&]() -> Result<Dataset> {
+    Result<std::vector<RowBlock>> rows = BlockPipeline(blocks, format, source).run();
+    if (!rows) return rows.error();
+    return make_dataset(source, std::move(*rows), kind);
   });
 }
 
-BlockSource from_file(const std::string& path) {
-  return [path](const BlockReader& read) { return read_blocks(path, read); };
+Result<Dataset> read_libsvm(BlockSource& blocks, const std::string& source, TargetKind kind,
+                            int threads) {
+  return read_all(blocks, source, kind, threads, Format{{}, parse_libsvm});
 }
 
-BlockSource from_text(std::string_view text, const TextOptions& options) {
-  return [=](const BlockReader& read) { return read_text_blocks(text, read, options); };
+Result<Dataset> read_csv(BlockSource& blocks, const std::string& source, TargetKind kind,
+                         const ReadOptions& options) {
+  CsvHeader header;
+  const auto take_header = [&](std::string_view& text) -> Result<std::size_t> {
+    Result<CsvHeader> taken = take_csv_header(text, source, options.label_column);
+    if (!taken) return taken.error();
+    header = std::move(*taken);
+    return header.lines;
+  };
+  const auto parse = [&](std::string_view text, RowBlock memory) {
+    return parse_csv(text, header, std::move(memory));
+  };
+  return read_all(blocks, source, kind, options.threads, Format{take_header, parse});
 }
 
 }  // namespace
@@ -70,23 +157,28 @@ Result<Dataset> make_dataset(std::string source, std::vector<RowBlock> blocks, T
   return dataset;
 }
 
-Result<Dataset> read_libsvm_file(const std::string& path, TargetKind kind) {
-  return read_libsvm(from_file(path), path, kind);
+Result<Dataset> read_libsvm_file(const std::string& path, TargetKind kind,
+                                 const ReadOptions& options) {
+  const auto blocks = open_blocks(path);
+  if (!blocks) return blocks.error();
+  return read_libsvm(**blocks, path, kind, options.threads);
 }
 
 Result<Dataset> read_csv_file(const std::string& path, TargetKind kind,
-                              const std::string& label_column) {
-  return read_csv(from_file(path), path, kind, label_column);
+                              const ReadOptions& options) {
+  const auto blocks = open_blocks(path);
+  if (!blocks) return blocks.error();
+  return read_csv(**blocks, path, kind, options);
 }
 
 Result<Dataset> read_libsvm_text(std::string_view text, const std::string& source, TargetKind kind,
-                                 const TextOptions& options) {
-  return read_libsvm(from_text(text, options), source, kind);
+                                 const ReadOptions& options, const TextOptions& blocks) {
+  return read_libsvm(*blocks_of(text, blocks), source, kind, options.threads);
 }
 
 Result<Dataset> read_csv_text(std::string_view text, const std::string& source, TargetKind kind,
-                              const std::string& label_column, const TextOptions& options) {
-  return read_csv(from_text(text, options), source, kind, label_column);
+                              const ReadOptions& options, const TextOptions& blocks) {
+  return read_csv(*blocks_of(text, blocks), source, kind, options);
 }
 
 }  // namespace grove

@@ -14,16 +14,16 @@ namespace grove {
 /// Joins parsed rows and, for two classes, maps the labels: smaller to 0, larger to 1.
 Result<Dataset> make_dataset(std::string source, std::vector<RowBlock> blocks, TargetKind kind);
 
-/// Read a whole file, compressed or not.
-Result<Dataset> read_libsvm_file(const std::string& path, TargetKind kind);
+/// Read a whole file, compressed or not. The result is the same for any number of threads.
+Result<Dataset> read_libsvm_file(const std::string& path, TargetKind kind,
+                                 const ReadOptions& options = {});
 Result<Dataset> read_csv_file(const std::string& path, TargetKind kind,
-                              const std::string& label_column = {});
+                              const ReadOptions& options = {});
 
 /// Read a text in memory; `source` names it in messages.
 Result<Dataset> read_libsvm_text(std::string_view text, const std::string& source, TargetKind kind,
-                                 const TextOptions& options = {});
+                                 const ReadOptions& options = {}, const TextOptions& blocks = {});
 Result<Dataset> read_csv_text(std::string_view text, const std::string& source, TargetKind kind,
-                              const std::string& label_column = {},
-                              const TextOptions& options = {});
+                              const ReadOptions& options = {}, const TextOptions& blocks = {});
 
 }  // namespace grove

@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "grove/base/text.h"
-#include "grove/data/text_blocks.h"
+#include "grove/data/lines.h"
 
 namespace grove {
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,12 +29,31 @@ struct RowBlock {
     labels.push_back(label);
     row_ends.push_back(columns.size());
   }
+  /// Empty, but with the memory it has.
+  void clear() {
+    labels.clear();
+    row_ends.clear();
+    columns.clear();
+    values.clear();
+    dimension = 0;
+  }
+};
+
+/// What a parser made of whole lines of text.
+struct ParsedBlock {
+  RowBlock rows;
+  std::size_t lines = 0;                 ///< read so far, blank ones and comments included
+  std::optional<std::string> complaint;  ///< what is wrong with the last of them; it ends the block
 };
 
 /// Rows with more than this share of non-zeros are stored dense: a dense value takes 8 bytes
 /// against 12 in compressed rows, and kernels without index look-ups run a few times faster on it,
 /// which pays for multiplying zeros up to about three of four.
 inline constexpr double dense_above_density = 0.25;
+
+/// Copies the rows of a small block to the end of the last large one, or of a new one where that is
+/// full (about 50 MB): a few large arrays are filled in a fraction of the time of many small ones.
+void append(const RowBlock& from, std::vector<RowBlock>& joined);
 
 /// Joins the blocks in order. Each block is released as soon as it has been copied, so that the
 /// peak is little more than one copy. No samples, or no features, is an error.

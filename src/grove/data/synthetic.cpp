@@ -11,8 +11,8 @@
 
 #include "grove/base/random.h"
 #include "grove/base/text.h"
+#include "grove/data/lines.h"
 #include "grove/data/readers.h"
-#include "grove/data/text_blocks.h"
 
 namespace grove {
 namespace {

@@ -38,39 +38,36 @@ std::string some_lines(int count) {
 
 struct Gathered {
   std::string text;
-  std::vector<std::size_t> first_lines;
+  std::size_t blocks = 0;
   std::string error;
 };
 
 Gathered gather(const std::string& path, const TextOptions& options = {}) {
   Gathered gathered;
-  const Status status = read_blocks(
-      path,
-      [&](const TextBlock& block) {
-        const auto lines_before = std::ranges::count(gathered.text, '\n');
-        EXPECT_EQ(block.first_line, static_cast<std::size_t>(lines_before) + 1);
-        gathered.text += block.text;
-        gathered.first_lines.push_back(block.first_line);
-        return success();
-      },
-      options);
-  if (!status) gathered.error = status.error().text();
-  return gathered;
+  const auto source = open_blocks(path, options);
+  if (!source) return {.error = source.error().text()};
+  for (;; ++gathered.blocks) {
+    const Result<TextBlock> block = (*source)->next();
+    if (!block) gathered.error = block.error().text();
+    if (!block || block->text.empty()) return gathered;
+    EXPECT_TRUE(gathered.text.empty() || gathered.text.ends_with('\n'));
+    gathered.text += block->text;
+  }
 }
 
-TEST(ReadBlocks, GivesTheSameTextMappedCompressedAndThroughAPipe) {
+TEST(Blocks, GivesTheSameTextMappedCompressedAndThroughAPipe) {
   const TestFolder folder;
   const std::string text = some_lines(3000) + "last line without an end";
   const TextOptions options{.block_bytes = 1000};
   const Gathered mapped = gather(folder.write("plain", text), options);
   EXPECT_EQ(mapped.text, text);
-  EXPECT_GT(mapped.first_lines.size(), 50u);
+  EXPECT_GT(mapped.blocks, 50u);
   for (const Filter& filter : filters) {
     const Gathered streamed =
         gather(folder.write("text" + filter.ending, compressed(text, filter.code)), options);
     EXPECT_EQ(streamed.error, "");
     EXPECT_EQ(streamed.text, text) << filter.ending;
-    EXPECT_GT(streamed.first_lines.size(), 50u);
+    EXPECT_GT(streamed.blocks, 50u);
   }
   const std::string pipe = (folder.path() / "pipe").string();
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
@@ -79,7 +76,7 @@ TEST(ReadBlocks, GivesTheSameTextMappedCompressedAndThroughAPipe) {
   writer.join();
 }
 
-TEST(ReadBlocks, JoinsConcatenatedCompressedFilesAsTheirToolsDo) {
+TEST(Blocks, JoinsConcatenatedCompressedFilesAsTheirToolsDo) {
   const TestFolder folder;
   const std::string text = some_lines(50);
   for (const Filter& filter : filters) {
@@ -89,7 +86,7 @@ TEST(ReadBlocks, JoinsConcatenatedCompressedFilesAsTheirToolsDo) {
 }
 
 // A shorter data set must never come out of a damaged file.
-TEST(ReadBlocks, RefusesACompressedFileTruncatedAnywhere) {
+TEST(Blocks, RefusesACompressedFileTruncatedAnywhere) {
   const TestFolder folder;
   for (const Filter& filter : filters) {
     const std::string whole = compressed(some_lines(200), filter.code);
@@ -103,7 +100,7 @@ TEST(ReadBlocks, RefusesACompressedFileTruncatedAnywhere) {
   }
 }
 
-TEST(ReadBlocks, RefusesACompressedFileWithAnyOneBitWrong) {
+TEST(Blocks, RefusesACompressedFileWithAnyOneBitWrong) {
   const TestFolder folder;
   for (const Filter& filter : filters) {
     const std::string text = some_lines(100);
@@ -117,7 +114,7 @@ TEST(ReadBlocks, RefusesACompressedFileWithAnyOneBitWrong) {
   }
 }
 
-TEST(ReadBlocks, RefusesBytesAfterTheCompressedData) {
+TEST(Blocks, RefusesBytesAfterTheCompressedData) {
   const TestFolder folder;
   for (const Filter& filter : filters) {
     const std::string whole = compressed(some_lines(20), filter.code);
@@ -128,7 +125,7 @@ TEST(ReadBlocks, RefusesBytesAfterTheCompressedData) {
   }
 }
 
-TEST(ReadBlocks, RefusesPlainTextUnderACompressedName) {
+TEST(Blocks, RefusesPlainTextUnderACompressedName) {
   const TestFolder folder;
   for (const Filter& filter : filters) {
     const std::string file = folder.write("plain" + filter.ending, "1 1:1\n");
@@ -137,7 +134,7 @@ TEST(ReadBlocks, RefusesPlainTextUnderACompressedName) {
   }
 }
 
-TEST(ReadBlocks, StopsAtItsLimitsInsteadOfFillingMemory) {
+TEST(Blocks, StopsAtItsLimitsInsteadOfFillingMemory) {
   const TestFolder folder;
   const std::string bomb = compressed(std::string(1 << 20, '\n'), ARCHIVE_FILTER_BZIP2);
   EXPECT_LT(bomb.size(), 200u);
@@ -150,7 +147,7 @@ TEST(ReadBlocks, StopsAtItsLimitsInsteadOfFillingMemory) {
             line + ": a line is longer than 50000 bytes, expected shorter ones");
 }
 
-TEST(ReadBlocks, SaysWhyAFileCannotBeRead) {
+TEST(Blocks, SaysWhyAFileCannotBeRead) {
   const TestFolder folder;
   const std::string missing = (folder.path() / "missing").string();
   EXPECT_EQ(gather(missing).error, missing + ": cannot open: No such file or directory");
@@ -163,7 +160,20 @@ TEST(ReadBlocks, SaysWhyAFileCannotBeRead) {
             nothing + ": has no samples, expected at least one line of data");
 }
 
-TEST(ReadBlocks, SkipsAByteOrderMark) {
+TEST(Blocks, NoticesThatAMappedFileWasCutWhileItWasRead) {
+  const TestFolder folder;
+  const std::string file = folder.write("shrinking", some_lines(3000));
+  const auto source = open_blocks(file, {.block_bytes = 1000});
+  ASSERT_TRUE(source);
+  ASSERT_TRUE((*source)->next());
+  std::filesystem::resize_file(file, 10);
+  const Result<TextBlock> next = (*source)->next();
+  ASSERT_FALSE(next);
+  EXPECT_EQ(next.error().text(),
+            file + ": became shorter while it was read, expected a file that stays as it is");
+}
+
+TEST(Blocks, SkipsAByteOrderMark) {
   const TestFolder folder;
   EXPECT_EQ(gather(folder.write("marked",
                                 "\xEF\xBB\xBF"
@@ -172,7 +182,7 @@ TEST(ReadBlocks, SkipsAByteOrderMark) {
             "1 1:1\n");
 }
 
-TEST(ReadBlocks, ReportsTheLineOfAnErrorInAnyBlock) {
+TEST(Blocks, ReportsTheLineOfAnErrorInAnyBlock) {
   const TestFolder folder;
   const std::string text = some_lines(400000);  // several blocks
   ASSERT_GT(text.size(), 2 * TextOptions{}.block_bytes);

@@ -19,6 +19,10 @@ std::string shard_name(std::string pattern, int rank) {
   return pattern;
 }
 
+ReadOptions read_options(const Config& config) {
+  return {.label_column = config.label_column, .threads = static_cast<int>(config.threads)};
+}
+
 Status status_of(const Result<Dataset>& result) {
   return result ? success() : Status(result.error());
 }
@@ -45,7 +49,7 @@ Index total(Cluster& cluster, Index own) {
 
 Result<Dealt> deal_data(const Config& config, AgentRange range) {
   const auto kind = is_classification(config.loss) ? TargetKind::two_classes : TargetKind::number;
-  auto loaded = load_dataset(config.data, kind, config.seed, config.label_column);
+  auto loaded = load_dataset(config.data, kind, config.seed, read_options(config));
   if (!loaded) return loaded.error();
   auto dataset = subsample(std::move(*loaded), config.samples, config.seed);
   if (!dataset) return dataset.error();
@@ -61,7 +65,7 @@ Result<Dealt> deal_data(const Config& config, AgentRange range) {
 
 Result<Dealt> deal_shards(const Config& config, AgentRange own, Cluster& cluster) {
   auto dataset = load_dataset(shard_name(config.shards, cluster.rank()), TargetKind::number,
-                              config.seed, config.label_column);
+                              config.seed, read_options(config));
   if (const Status all = agree(cluster, status_of(dataset)); !all) return all.error();
   if (is_classification(config.loss)) {
     const auto labels = common_labels(dataset->samples.targets, cluster);

@@ -42,7 +42,7 @@ Result<Plan> make_plan(const Config& config) {
   auto work = make_work_loads(config.work, config.agents, config.seed);
   if (!work) return work.error();
   const auto kind = is_classification(config.loss) ? TargetKind::two_classes : TargetKind::number;
-  auto loaded = load_dataset(config.data, kind, config.seed, config.label_column);
+  auto loaded = load_dataset(config.data, kind, config.seed, {.label_column = config.label_column});
   if (!loaded) return loaded.error();
   auto data = subsample(std::move(*loaded), config.samples, config.seed);
   if (!data) return data.error();

@@ -13,7 +13,8 @@ Result<Dataset> load_shard(const PeerConfig& config) {
   const Config& training = config.training;
   const bool classes = is_classification(training.loss);
   const auto kind = classes && !config.labels ? TargetKind::two_classes : TargetKind::number;
-  auto shard = load_dataset(training.data, kind, training.seed, training.label_column);
+  auto shard =
+      load_dataset(training.data, kind, training.seed, {.label_column = training.label_column});
   if (!shard) return shard.error();
   if (classes && config.labels)
     if (const Status status = apply_labels(*config.labels, *shard); !status) return status.error();
