@@ -113,17 +113,23 @@ struct GaussianModel {
   double density;
   TargetKind kind;
 
-  GaussianModel(std::size_t features, double condition, double present, TargetKind target,
-                std::uint64_t seed)
-      : density(present), kind(target) {
+  struct Shape {
+    std::size_t features;
+    double condition;
+    double density;
+    double scale;  ///< of the widest column
+  };
+  GaussianModel(const Shape& shape, TargetKind target, std::uint64_t seed)
+      : density(shape.density), kind(target) {
+    const auto& [features, condition, present, scale] = shape;
     KeyedRandom random = random_of(seed, model_stream, 0);
     double signal_variance = 0;
     for (std::size_t k = 0; k < features; ++k) {
       const double share =
           features > 1 ? static_cast<double>(k) / static_cast<double>(features - 1) : 0;
-      scales.push_back(std::pow(condition, -share / 2));
+      scales.push_back(scale * std::pow(condition, -share / 2));
       weights.push_back(random.normal());
-      signal_variance += density * std::pow(scales[k] * weights[k], 2);
+      signal_variance += present * std::pow(scales[k] * weights[k], 2);
     }
     for (double& weight : weights) weight /= std::sqrt(signal_variance);
   }
@@ -153,8 +159,11 @@ struct GaussianModel {
 
 std::vector<RowBlock> make_gaussian(const std::vector<Parameter>& parameters, TargetKind kind,
                                     std::uint64_t seed) {
-  const GaussianModel model(static_cast<std::size_t>(parameters[1].value), parameters[2].value,
-                            parameters[3].value, kind, seed);
+  const GaussianModel model({.features = static_cast<std::size_t>(parameters[1].value),
+                             .condition = parameters[2].value,
+                             .density = parameters[3].value,
+                             .scale = parameters[4].value},
+                            kind, seed);
   return make_rows(static_cast<std::size_t>(parameters[0].value), seed,
                    [&](KeyedRandom& random, RowBlock& rows) { model.make_row(random, rows); });
 }
@@ -174,7 +183,8 @@ std::vector<SyntheticSet> known_sets() {
            {samples,
             {"features", 20, 1, 1e7, true},
             {"condition", 1, 1, 1e16, false},
-            {"density", 1, 1e-6, 1, false}},
+            {"density", 1, 1e-6, 1, false},
+            {"scale", 1, 1e-12, 1e12, false}},
            make_gaussian}};
 }
 
@@ -219,7 +229,7 @@ Status check_size(const std::string& source, const SyntheticSet& set) {
   constexpr double most_values = 2e9;
   double values = set.parameters.size() == 1 ? 13 : 1;
   for (const Parameter& parameter : set.parameters)
-    if (parameter.name != "condition") values *= parameter.value;
+    if (parameter.name != "condition" && parameter.name != "scale") values *= parameter.value;
   if (values <= most_values) return success();
   return Error{source,
                fmt::format("about {:.2g} values, expected at most {:.2g}", values, most_values)};

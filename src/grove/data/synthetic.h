@@ -13,8 +13,8 @@ namespace grove {
 bool is_synthetic(std::string_view source);
 
 /// Draws `synthetic:ijcnn-like[,samples=]` or
-/// `synthetic:gaussian[,samples=][,features=][,condition=][,density=]`. Row k depends only on the
-/// seed and k, so a smaller set is the start of a larger one.
+/// `synthetic:gaussian[,samples=][,features=][,condition=][,density=][,scale=]`. Row k depends only
+/// on the seed and k, so a smaller set is the start of a larger one.
 Result<Dataset> make_synthetic(const std::string& source, TargetKind kind, std::uint64_t seed);
 
 }  // namespace grove

@@ -133,6 +133,13 @@ TEST(Gaussian, ClassesFollowALogisticModel) {
   EXPECT_NEAR(weights.norm(), 2, 0.25);  // the logit's deviation, as columns have deviation 1
 }
 
+TEST(Synthetic, ScaleMultipliesEveryFeatureAndLeavesTheLabels) {
+  const Dataset plain = make("synthetic:gaussian,samples=50,features=3,condition=100");
+  const Dataset scaled = make("synthetic:gaussian,samples=50,features=3,condition=100,scale=0.25");
+  EXPECT_EQ(dense(scaled), Matrix(0.25 * dense(plain)));  // a power of two: exactly
+  EXPECT_EQ(scaled.samples.targets, plain.samples.targets);
+}
+
 TEST(Synthetic, NamesTheClosestKnownNameOrKeyAndTheRange) {
   EXPECT_EQ(error_of("synthetic:ijcn-like"),
             "synthetic:ijcn-like: unknown synthetic set `ijcn-like`, did you mean `ijcnn-like`?");

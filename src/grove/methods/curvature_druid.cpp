@@ -1,6 +1,8 @@
 #include "grove/methods/curvature_druid.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include <Eigen/Cholesky>
 
@@ -9,6 +11,7 @@ namespace {
 
 constexpr double light_ridge = 1e-3;  ///< of the mean Hessian diagonal; 0.1 was 2-4 times slower
 constexpr double drift_limit = 3;     ///< told and true curvature may differ by this factor
+constexpr double scale_limit = 2;     ///< a larger change of the scale is told, too
 constexpr double noticeable = 0.01;   ///< relative moves of x_i below this leave the Hessian alone
 constexpr double blend = 0.5;  ///< weight of the neighbours' curvatures in what an agent tells
 constexpr NewtonBudget introduction{.steps = 30, .decrease = 1e-4};
@@ -40,10 +43,12 @@ CurvatureDruidAgent::CurvatureDruidAgent(const CurvatureDruidOptions& options, A
       options_(options),
       links_(make_curvature_links(options.link, options.form, context_.objective->dimension(),
                                   context_.neighbours.size())),
+      depth_(context_.id == AgentId{0}, static_cast<double>(context_.network_size)),
       share_(context_.regularizer),
       theta_(make_theta(options, context_)),
       x_(context_.start),
-      checked_at_(context_.start) {
+      checked_at_(context_.start),
+      said_(context_.neighbours.size()) {
   if (theta_) share_ = {.regularized = context_.regularizer.regularized};
 }
 
@@ -102,15 +107,24 @@ Matrix CurvatureDruidAgent::curvature_from(const Matrix& hessian) const {
   const double floor = light_ridge * mean + kink;
   result.diagonal().array() += floor > 0 ? floor : 1.0;
   const double neighbours = static_cast<double>(links_->weights().working());
-  if (neighbours == 0) return result;
+  if (neighbours == 0) return scale() * result;
   // The sum over links of (C_i + C_j)/2, so this is the mean of C_j.
   Matrix theirs = (2 / neighbours) * links_->weights().sum();
   links_->weights().own().add_to(-1, theirs);
-  return (1 - blend) * result + (blend / options_.scale) * theirs;
+  return (1 - blend) * scale() * result + blend * theirs;
+}
+
+/// For identical quadratics the penalties at an agent should sum to its Hessian over sqrt(1 - w^2),
+/// w being the second eigenvalue of the walk on the graph. On a path or an even ring of that depth
+/// w = cos(pi / depth); on other graphs it is near that (docs/methods/curvature_links.md).
+double CurvatureDruidAgent::scale() const {
+  const double degree = static_cast<double>(std::max<std::size_t>(1, said_.size()));
+  return 2 / (degree * std::sin(std::numbers::pi / std::max(2.0, depth_.depth())));
 }
 
 /// Compared only when the answer can have changed: x_i has moved, or a neighbour's curvature has.
 bool CurvatureDruidAgent::has_drifted(const Matrix& hessian) {
+  if (scale() > scale_limit * published_scale_) return true;
   const bool moved = (x_ - checked_at_).norm() > noticeable * x_.norm();
   if (!moved && !heard_curvature_) return false;
   checked_at_ = x_;
@@ -122,7 +136,8 @@ bool CurvatureDruidAgent::has_drifted(const Matrix& hessian) {
 void CurvatureDruidAgent::publish(const Activation& activation, const Matrix& hessian) {
   published_ = curvature_from(hessian);
   checked_at_ = x_;
-  links_->publish(Curvature(options_.form, options_.scale * published_), activation.round, x_);
+  published_scale_ = scale();
+  links_->publish(Curvature(options_.form, published_), activation.round, x_);
 }
 
 void CurvatureDruidAgent::speak(const Activation& activation) {
@@ -131,16 +146,23 @@ void CurvatureDruidAgent::speak(const Activation& activation) {
   spoke_ = true;
   cost_.broadcasts += 1;
   cost_.vectors_sent += context_.neighbours.size();
-  for (std::size_t slot = 0; slot < context_.neighbours.size(); ++slot)
-    cost_.bytes_sent += links_->payload_to(slot).size_bytes();
+  for (std::size_t slot = 0; slot < said_.size(); ++slot) {
+    const auto link = links_->payload_to(slot);
+    said_[slot].assign(1, depth_.word());
+    said_[slot].insert(said_[slot].end(), link.begin(), link.end());
+    cost_.bytes_sent += said_[slot].size() * sizeof(double);
+  }
 }
 
 Message CurvatureDruidAgent::message_to(std::size_t slot) const {
-  return {.from = context_.id, .sequence = sequence_, .payload = links_->payload_to(slot)};
+  return {.from = context_.id, .sequence = sequence_, .payload = said_[slot]};
 }
 
 void CurvatureDruidAgent::receive(std::size_t slot, const Message& message) {
-  heard_curvature_ |= links_->receive(slot, message, x_);
+  if (message.payload.empty()) return;
+  depth_.hear(message.payload[0]);
+  const Message to_link{message.from, message.sequence, message.payload.subspan(1)};
+  heard_curvature_ |= links_->receive(slot, to_link, x_);
 }
 
 void CurvatureDruidAgent::end_round() {
@@ -163,6 +185,8 @@ void CurvatureDruidAgent::save(ByteWriter& writer) const {
     writer.put(std::span<const double>(published_.data(), published_.size()));
   writer.put(checked_at_);
   writer.put(heard_curvature_);
+  writer.put(published_scale_);
+  writer.put(depth_);
   links_->save(writer);
   if (theta_) theta_->save(writer);
 }
@@ -177,6 +201,8 @@ Status CurvatureDruidAgent::load(ByteReader& reader) {
   if (introduced) reader.get(std::span<double>(published_.data(), published_.size()));
   reader.get(checked_at_);
   reader.get(heard_curvature_);
+  reader.get(published_scale_);
+  reader.get(depth_);
   links_->load(reader);
   if (theta_) theta_->load(reader);
   spoke_ = false;

@@ -5,6 +5,7 @@
 
 #include "grove/agent/agent.h"
 #include "grove/agent/curvature_links.h"
+#include "grove/agent/network_depth.h"
 #include "grove/methods/coupled_newton.h"
 #include "grove/methods/theta.h"
 
@@ -14,9 +15,6 @@ namespace grove {
 struct CurvatureDruidOptions {
   LinkKind link = LinkKind::broadcast;
   CurvatureForm form;
-  /// What the told curvature is multiplied with: 2 / (deg_i sqrt(1 - w^2)) on a graph whose walk
-  /// has second eigenvalue w suits alike agents best (docs/methods/curvature_links.md).
-  double scale = 1;
   double prox = 0;  ///< eps_i >= 0; the links alone keep every local model convex
   /// mu_theta of the paper's copy of x at one agent. Without it every agent keeps its own share of
   /// r in its local model, which needs no penalty: sum f_i + n r = sum (f_i + r).
@@ -44,6 +42,7 @@ class CurvatureDruidAgent final : public Agent {
  private:
   void introduce(const Activation& activation, Workspace& workspace);
   void improve(const Activation& activation, Workspace& workspace);
+  double scale() const;
   Matrix curvature_from(const Matrix& hessian) const;
   bool has_drifted(const Matrix& hessian);
   void publish(const Activation& activation, const Matrix& hessian);
@@ -52,15 +51,18 @@ class CurvatureDruidAgent final : public Agent {
   AgentContext context_;
   CurvatureDruidOptions options_;
   std::unique_ptr<CurvatureLinks> links_;
+  NetworkDepth depth_;
   Regularizer share_;           ///< of r, in the local model; trivial where theta has it all
   std::optional<Theta> theta_;  ///< at agent q only, if at all
   Vector x_;
-  Matrix published_;   ///< what the told curvature is a picture of; empty before the first
-  Vector checked_at_;  ///< x_i when it was last compared with the truth
-  bool heard_curvature_ = false;  ///< since then
-  Matrix coupling_;               ///< buffer: curvature of all that pulls at x_i
-  bool spoke_ = false;            ///< in the current round
-  std::uint64_t sequence_ = 0;    ///< of the latest activation
+  Matrix published_;  ///< what the told curvature is a picture of; empty before the first
+  double published_scale_ = 0;
+  Vector checked_at_;                      ///< x_i when it was last compared with the truth
+  bool heard_curvature_ = false;           ///< since then
+  Matrix coupling_;                        ///< buffer: curvature of all that pulls at x_i
+  bool spoke_ = false;                     ///< in the current round
+  std::uint64_t sequence_ = 0;             ///< of the latest activation
+  std::vector<std::vector<double>> said_;  ///< by slot: the depth, then what the link says
   Cost cost_;
 };
 

@@ -58,24 +58,6 @@ double anchored_laplacian_min(const Graph& graph, AgentId anchor) {
                                      : dense_eigenvalues(matrix).minCoeff();
 }
 
-double second_walk_eigenvalue(const Graph& graph) {
-  if (graph.agents() < 3) return graph.agents() == 2 ? -1 : 0;
-  const auto size = static_cast<Index>(graph.agents());
-  double largest_degree = 0;
-  Vector roots(size);
-  for (std::uint32_t agent = 0; agent < graph.agents(); ++agent) {
-    roots[agent] = std::sqrt(static_cast<double>(graph.degree(AgentId{agent})));
-    largest_degree = std::max(largest_degree, static_cast<double>(graph.degree(AgentId{agent})));
-  }
-  if (size > dense_limit) return 1 - laplacian_spectrum(graph).lambda_2 / largest_degree;
-  Matrix walk = Matrix::Zero(size, size);
-  for (const auto& [a, b] : graph.edges())
-    walk(a.value, b.value) = walk(b.value, a.value) = 1 / (roots[a.value] * roots[b.value]);
-  const Vector eigenvalues =
-      Eigen::SelfAdjointEigenSolver<Matrix>(walk, Eigen::EigenvaluesOnly).eigenvalues();
-  return eigenvalues[size - 2];
-}
-
 std::vector<double> metropolis_weights(const Graph& graph, AgentId agent) {
   std::vector<double> weights;
   for (const AgentId neighbour : graph.neighbours(agent)) {

@@ -24,10 +24,6 @@ double unsigned_laplacian_max(const Graph& graph);
 /// non-zero spectrum is that of [E_s' S] [E_s; S'] = L_s + e_q e_q'.
 double anchored_laplacian_min(const Graph& graph, AgentId anchor);
 
-/// Second largest eigenvalue of D^{-1} A, the walk on the graph: near 1 where news travels slowly,
-/// 0 or less where it takes one step. Beyond 400 agents an upper estimate from lambda_2.
-double second_walk_eigenvalue(const Graph& graph);
-
 /// Metropolis weights: W_ij = 1 / (1 + max(deg_i, deg_j)) for neighbours, rows sum to one.
 /// Returned in the order of graph.neighbours(agent).
 std::vector<double> metropolis_weights(const Graph& graph, AgentId agent);

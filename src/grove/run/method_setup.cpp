@@ -64,13 +64,10 @@ Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& s
     return Error{"--penalty", fmt::format("low-rank:{} keeps more eigenpairs than there are "
                                           "coefficients; expected at most {}",
                                           form.rank, instance.dimension())};
-  const double walk = std::max(0.0, second_walk_eigenvalue(instance.graph));
   for (std::uint32_t i = 0; i < config.agents; ++i) {
-    const auto degree = static_cast<double>(std::max<std::size_t>(1, instance.graph.degree({i})));
     setup.options.push_back(
         CurvatureDruidOptions{.link = config.link,
                               .form = form,
-                              .scale = 2 / (degree * std::sqrt(1 - walk * walk)),
                               .prox = config.prox ? std::get<double>(config.prox->value) : 0.0,
                               .theta_penalty = config.theta_penalty,
                               .thrifty = config.work == "auto"});
