@@ -9,10 +9,11 @@
 namespace grove {
 namespace {
 
-constexpr double light_ridge = 1e-3;  ///< of the mean Hessian diagonal; 0.1 was 2-4 times slower
-constexpr double drift_limit = 3;     ///< told and true curvature may differ by this factor
-constexpr double scale_limit = 2;     ///< a larger change of the scale is told, too
-constexpr double noticeable = 0.01;   ///< relative moves of x_i below this leave the Hessian alone
+constexpr double light_ridge = 1e-3;     ///< of the mean Hessian diagonal; 0.1 was 2-4 times slower
+constexpr double first_drift_limit = 3;  ///< told and true curvature may differ by this factor
+constexpr double usual_refreshes = 8;    ///< more than any run measured so far needed
+constexpr double scale_limit = 2;        ///< a larger change of the scale is told, too
+constexpr double noticeable = 0.01;  ///< relative moves of x_i below this leave the Hessian alone
 constexpr double blend = 0.5;  ///< weight of the neighbours' curvatures in what an agent tells
 constexpr NewtonBudget introduction{.steps = 30, .decrease = 1e-4};
 
@@ -23,17 +24,24 @@ std::optional<Theta> make_theta(const CurvatureDruidOptions& options, const Agen
 
 bool positive(const Matrix& matrix) { return Eigen::LLT<Matrix>(matrix).info() == Eigen::Success; }
 
+/// How far told and true curvature may part. Links are exact between changes of their weights, so
+/// changes must come to an end: after a few, each takes more. Hessians along a bounded run differ
+/// by a bounded factor, which the limit then exceeds.
+double drift_limit(std::uint64_t times_published) {
+  return first_drift_limit * std::max(1.0, static_cast<double>(times_published) / usual_refreshes);
+}
+
 /// Whether some eigenvalue of told^{-1} now has left [1/limit, limit]; in the form's own terms.
-bool differ(CurvatureForm form, const Matrix& told, const Matrix& now) {
+bool differ(CurvatureForm form, double limit, const Matrix& told, const Matrix& now) {
   if (form.shape == CurvatureShape::scalar) {
     const double ratio = now.diagonal().sum() / told.diagonal().sum();
-    return !(ratio < drift_limit && ratio > 1 / drift_limit);
+    return !(ratio < limit && ratio > 1 / limit);
   }
   if (form.shape == CurvatureShape::diagonal) {
     const Vector ratio = now.diagonal().cwiseQuotient(told.diagonal());
-    return !(ratio.maxCoeff() < drift_limit && ratio.minCoeff() > 1 / drift_limit);
+    return !(ratio.maxCoeff() < limit && ratio.minCoeff() > 1 / limit);
   }
-  return !positive(drift_limit * told - now) || !positive(drift_limit * now - told);
+  return !positive(limit * told - now) || !positive(limit * now - told);
 }
 
 }  // namespace
@@ -129,7 +137,7 @@ bool CurvatureDruidAgent::has_drifted(const Matrix& hessian) {
   if (!moved && !heard_curvature_) return false;
   checked_at_ = x_;
   heard_curvature_ = false;
-  return differ(options_.form, published_, curvature_from(hessian));
+  return differ(options_.form, drift_limit(times_published_), published_, curvature_from(hessian));
 }
 
 /// The number of the activation serves as version: it grows, and a runtime never uses one twice.
@@ -137,6 +145,7 @@ void CurvatureDruidAgent::publish(const Activation& activation, const Matrix& he
   published_ = curvature_from(hessian);
   checked_at_ = x_;
   published_scale_ = scale();
+  ++times_published_;
   links_->publish(Curvature(options_.form, published_), activation.round, x_);
 }
 
@@ -186,6 +195,7 @@ void CurvatureDruidAgent::save(ByteWriter& writer) const {
   writer.put(checked_at_);
   writer.put(heard_curvature_);
   writer.put(published_scale_);
+  writer.put(times_published_);
   writer.put(depth_);
   links_->save(writer);
   if (theta_) theta_->save(writer);
@@ -202,6 +212,7 @@ Status CurvatureDruidAgent::load(ByteReader& reader) {
   reader.get(checked_at_);
   reader.get(heard_curvature_);
   reader.get(published_scale_);
+  reader.get(times_published_);
   reader.get(depth_);
   links_->load(reader);
   if (theta_) theta_->load(reader);

@@ -57,6 +57,7 @@ class CurvatureDruidAgent final : public Agent {
   Vector x_;
   Matrix published_;  ///< what the told curvature is a picture of; empty before the first
   double published_scale_ = 0;
+  std::uint64_t times_published_ = 0;
   Vector checked_at_;                      ///< x_i when it was last compared with the truth
   bool heard_curvature_ = false;           ///< since then
   Matrix coupling_;                        ///< buffer: curvature of all that pulls at x_i

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "grove/network/spectrum.h"
+#include "grove/run/explanation.h"
 #include "grove/run/version.h"
 
 namespace grove {
@@ -80,6 +81,8 @@ void close_record(RunRecord& record, const Closing& closing) {
   record.objective = measures.objective;
   record.nonzeros = static_cast<std::uint64_t>(measures.nonzeros);
   record.solution = measures.solution;
+  if (const std::string why = explain_slowness(config, record); !why.empty())
+    record.notes.push_back(why);
 }
 
 }  // namespace grove

@@ -1,0 +1,101 @@
+#include "grove/run/explanation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include <fmt/format.h>
+
+namespace grove {
+namespace {
+
+constexpr std::size_t fewest_points = 12;  ///< of a trace from which a rate can be read
+constexpr double standstill = 0.8;         ///< a third of the run that gains less has stalled
+constexpr double rounding = 1e-12;         ///< relative errors near this are as small as they get
+constexpr double sparse_graph = 0.1;  ///< lambda_2 / lambda_max below this: news travels slowly
+
+/// What is left of the two measures that end a run, each relative to its own scale.
+struct Left {
+  double stationarity = 0;
+  double consensus = 0;
+  double larger() const { return std::max(stationarity, consensus); }
+};
+
+Left left_at(const TracePoint& point, const RunRecord& record) {
+  const double start = record.trace.front().stationarity, norm = record.solution.norm();
+  return {start > 0 ? point.stationarity / start : 0, norm > 0 ? point.consensus_error / norm : 0};
+}
+
+/// The least that was left anywhere in a part of the trace: noise does not hide it.
+double least_left(std::span<const TracePoint> part, const RunRecord& record) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const TracePoint& point : part) least = std::min(least, left_at(point, record).larger());
+  return least;
+}
+
+std::string stalled(const Config& config, double left) {
+  const std::string fact = fmt::format("the error stands still at {:.1e} of its scale", left);
+  if (left < rounding) return fact + ": rounding; a larger --tolerance ends the run earlier";
+  if (config.sampling == SamplingKind::minibatch && config.method == Method::druid_vl)
+    return fact +
+           ": the noise floor of fixed mini-batches; use larger --batch-gradient and "
+           "--batch-hessian, or --sampling full";
+  if (config.local_model == LocalModelKind::linearized)
+    return fact + ": the linearized local model oscillates; use --local-model augmented";
+  return "";
+}
+
+/// What holds the slower of the two measures back.
+std::string cause(const Config& config, const RunRecord& record, const Left& left) {
+  const bool number = is_druid(config.method) && !config.penalty.curvature();
+  if (left.consensus <= left.stationarity) {
+    if (number)
+      return "agents agree more closely than they have moved: the links are stiff; use a smaller "
+             "--penalty, or auto";
+    return "agents agree more closely than they have moved: the problem is badly conditioned for "
+           "its regularization; more --l2 or scaled features help";
+  }
+  const ProblemSummary& problem = record.problem;
+  if (problem.lambda_2 < sparse_graph * problem.lambda_max)
+    return fmt::format(
+        "agents do not agree yet: news travels slowly through this graph (lambda_2 {:.2g}, "
+        "lambda_max {:.2g}); more links help",
+        problem.lambda_2, problem.lambda_max);
+  if (number) return "agents do not agree yet: the links are soft; use a larger --penalty, or auto";
+  return "agents do not agree yet: their shards differ much; evenly dealt samples help";
+}
+
+std::string resting(const RunRecord& record) {
+  double sum = 0;
+  for (const AgentSummary& agent : record.agents) sum += agent.participation;
+  const double mean = sum / static_cast<double>(record.agents.size());
+  return mean < 1 ? fmt::format(" Agents rested in {:.0f} % of the rounds.", 100 * (1 - mean)) : "";
+}
+
+}  // namespace
+
+std::string explain_slowness(const Config& config, const RunRecord& record) {
+  const std::span<const TracePoint> trace(record.trace);
+  if (record.outcome.status != RunStatus::round_limit || !(config.tolerance > 0) ||
+      trace.size() < fewest_points)
+    return "";
+  const std::size_t third = trace.size() / 3;
+  const double before = least_left(trace.subspan(third, third), record);
+  const double now = least_left(trace.last(third), record);
+  if (!std::isfinite(now) || !(before > 0) || now <= config.tolerance) return "";
+  if (now > standstill * before) {
+    const std::string reason = stalled(config, now);
+    if (!reason.empty()) return "not converged: " + reason + "." + resting(record);
+  }
+  const double gained = std::log(before / now);
+  const auto in_rounds = static_cast<double>(trace.back().round - trace[2 * third - 1].round);
+  std::string outlook;
+  if (gained > 0)
+    outlook = fmt::format(" At this pace about {:.0f} more rounds are needed.",
+                          std::ceil(std::log(now / config.tolerance) / gained * in_rounds));
+  return "not converged: " + cause(config, record, left_at(trace.back(), record)) + "." + outlook +
+         resting(record);
+}
+
+}  // namespace grove

@@ -1,0 +1,104 @@
+#include "grove/run/explanation.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "grove/run/run.h"
+
+namespace grove {
+namespace {
+
+/// A run of 90 rounds over a ring of four whose two measures shrink by the given factors a round.
+RunRecord shrinking(double stationarity, double consensus) {
+  RunRecord record;
+  record.outcome.status = RunStatus::round_limit;
+  record.problem = {.agents = 4, .lambda_max = 4, .lambda_2 = 2};
+  record.agents.assign(4, AgentSummary{});
+  record.solution = Vector{{3, 4}};  // norm 5
+  for (Round round = 0; round <= 90; ++round)
+    record.trace.push_back({.round = round,
+                            .consensus_error = 5 * std::pow(consensus, round),
+                            .stationarity = 2 * std::pow(stationarity, round)});
+  return record;
+}
+
+Config with_number() {
+  Config config;
+  config.penalty = 0.1;
+  return config;
+}
+
+bool mentions(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+TEST(Explanation, NamesThePenaltyThatIsTooLargeOrTooSmall) {
+  EXPECT_TRUE(mentions(explain_slowness(with_number(), shrinking(0.95, 0.9)), "smaller --penalty"));
+  EXPECT_TRUE(mentions(explain_slowness(with_number(), shrinking(0.9, 0.95)), "larger --penalty"));
+}
+
+TEST(Explanation, NamesTheGraphWhereNewsTravelsSlowly) {
+  RunRecord record = shrinking(0.9, 0.95);
+  record.problem.lambda_2 = 0.01;
+  EXPECT_TRUE(mentions(explain_slowness(with_number(), record), "slowly through this graph"));
+}
+
+TEST(Explanation, DoesNotBlameANumberWhereLinksHaveNone) {
+  Config config;
+  config.penalty = CurvatureForm{};
+  EXPECT_TRUE(mentions(explain_slowness(config, shrinking(0.95, 0.9)), "badly conditioned"));
+  EXPECT_TRUE(mentions(explain_slowness(config, shrinking(0.9, 0.95)), "shards differ"));
+}
+
+// After 90 rounds 0.9^90 is left; 0.9^r = 1e-6 has r = 131.1, so 42 more rounds are needed.
+TEST(Explanation, ExtrapolatesThePace) {
+  const std::string text = explain_slowness(with_number(), shrinking(0.9, 0.8));
+  EXPECT_TRUE(mentions(text, "about 42 more")) << text;
+}
+
+TEST(Explanation, NamesTheNoiseFloorOfMiniBatches) {
+  Config config = with_number();
+  config.sampling = SamplingKind::minibatch;
+  RunRecord record = shrinking(0.9, 0.8);
+  for (std::size_t round = 20; round < record.trace.size(); ++round)
+    record.trace[round].stationarity = 0.2 + 0.01 * std::sin(static_cast<double>(round));
+  EXPECT_TRUE(mentions(explain_slowness(config, record), "noise floor"));
+}
+
+TEST(Explanation, SaysHowMuchAgentsRested) {
+  RunRecord record = shrinking(0.95, 0.9);
+  for (AgentSummary& agent : record.agents) agent.participation = 0.4;
+  EXPECT_TRUE(mentions(explain_slowness(with_number(), record), "rested in 60 %"));
+}
+
+TEST(Explanation, IsSilentWhereNothingWasWanted) {
+  RunRecord record = shrinking(0.95, 0.9);
+  record.outcome.status = RunStatus::converged;
+  EXPECT_EQ(explain_slowness(with_number(), record), "");
+  Config endless = with_number();
+  endless.tolerance = 0;
+  EXPECT_EQ(explain_slowness(endless, shrinking(0.95, 0.9)), "");
+}
+
+// The advice, taken from real runs: the penalty is a hundred times too large, or too small.
+TEST(Explanation, OfARealRunPointsTowardsTheBetterPenalty) {
+  Config config;
+  config.data = "synthetic:gaussian,samples=200,features=5";
+  config.agents = 5;
+  config.graph = "complete";
+  config.l2 = 0.1;
+  config.rounds = 60;
+  config.threads = 1;
+  for (const auto& [penalty, advice] : {std::pair{20.0, "smaller"}, {0.0005, "larger"}}) {
+    config.penalty = penalty;
+    const auto record = run(config);
+    ASSERT_TRUE(record);
+    ASSERT_EQ(record->outcome.status, RunStatus::round_limit);
+    ASSERT_FALSE(record->notes.empty());
+    EXPECT_TRUE(mentions(record->notes.back(), advice)) << record->notes.back();
+  }
+}
+
+}  // namespace
+}  // namespace grove
