@@ -21,7 +21,10 @@ namespace {
 // its yellow, which is too pale for a line on white.
 constexpr std::array colours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                 "#E69F00", "#56B4E9", "#000000", "#8C8C8C"};
-constexpr std::array dashes = {"1", "2", "4", "5"};
+// Only the first is solid: a line that lies on another leaves gaps through which that one shows.
+constexpr std::array dashes = {"1",      "(9,4)", "(14,3,3,3)",    "(4,4)",
+                               "(20,5)", "(2,3)", "(9,3,2,3,2,3)", "(14,8)"};
+static_assert(dashes.size() == colours.size());
 
 /// Inside gnuplot's single quotes a quote is doubled; other characters stand for themselves.
 std::string gnuplot_text(std::string_view text) {
@@ -67,7 +70,7 @@ std::string script_of(const Figure& figure, bool svg, const std::string& output)
             "'#ffffff'\n";
   script += fmt::format("set output {}\n", gnuplot_text(output));
   script += fmt::format(
-      "set title {} noenhanced\nset xlabel {} noenhanced\nset ylabel {} noenhanced\n",
+      "set title {} noenhanced\nset xlabel {} noenhanced offset 0,0.4\nset ylabel {} noenhanced\n",
       gnuplot_text(figure.title), gnuplot_text(figure.x_label), gnuplot_text(figure.y_label));
   if (figure.log_x) script += "set logscale x\nset format x '10^{%L}'\n";
   if (figure.log_y) script += "set logscale y\nset format y '10^{%L}'\n";
@@ -91,11 +94,10 @@ std::string script_of(const Figure& figure, bool svg, const std::string& output)
     const double width = 3.5 - 2 * static_cast<double>(k) / static_cast<double>(count);
     // gnuplot leaves a block without points out of the legend; a curve that is NaN it names.
     const std::string source = curve.x.empty() ? "NaN" : fmt::format("$c{} using 1:2", k);
-    plots +=
-        fmt::format("{}{} with {} lw {:.2f} dt {} lc rgb '{}'{} title {}",
-                    plots.empty() ? "" : ", ", source, figure.points ? "linespoints" : "lines",
-                    width, dashes[(k / colours.size() + k) % dashes.size()], colour,
-                    figure.points ? fmt::format(" pt {}", 5 + k) : "", gnuplot_text(curve.name));
+    plots += fmt::format(
+        "{}{} with {} lw {:.2f} dt {} lc rgb '{}'{} title {}", plots.empty() ? "" : ", ", source,
+        figure.points ? "linespoints" : "lines", width, dashes[k % dashes.size()], colour,
+        figure.points ? fmt::format(" pt {}", 5 + k) : "", gnuplot_text(curve.name));
   }
   return script + "plot " + plots + "\nset output\n";
 }
