@@ -87,6 +87,14 @@ TEST_F(CommandLineOutput, ARunThatStartsAtTheOptimumSucceedsWithoutAPicture) {
   EXPECT_FALSE(fs::exists(folder / "p.svg"));
 }
 
+TEST_F(CommandLineOutput, WithoutGnuplotAPictureIsRefusedBeforeTheRun) {
+  good_data();
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", folder.c_str(), 1);
+  expect_refused("train good.svm --plot p.svg", {"--plot", "gnuplot"});
+  ::setenv("PATH", path.c_str(), 1);
+}
+
 TEST_F(CommandLineOutput, NotesGoToStandardErrorAndSummariesToStandardOutput) {
   good_data();
   const std::string run =

@@ -56,7 +56,8 @@ Status check_outputs(const Outputs& outputs) {
   const auto ending = fs::path(outputs.plot).extension();
   if (!outputs.plot.empty() && ending != ".svg" && ending != ".png")
     return Error{"--plot", outputs.plot + ": expected a name ending in .svg or .png"};
-  return success();
+  const Status drawable = outputs.plot.empty() ? success() : can_draw();
+  return drawable ? success() : Error{"--plot", drawable.error().text()};
 }
 
 Status write_record(const std::string& path, const RunRecord& record) {
