@@ -9,19 +9,23 @@
 namespace grove::app {
 namespace {
 
-Status apply(const Command& command, const std::map<std::string, std::string>& given) {
+/// Returns where a config file, if any, set options.
+Result<OptionPlaces> apply(const Command& command,
+                           const std::map<std::string, std::string>& given) {
+  OptionPlaces places;
   if (const auto config = given.find("config"); command.takes_config && config != given.end()) {
     std::set<std::string> decided;
     for (const auto& [name, value] : given) decided.insert(name);
-    if (const Status status = read_config_file(config->second, command.options, decided); !status)
-      return status;
+    auto read = read_config_file(config->second, command.options, decided);
+    if (!read) return read.error();
+    places = std::move(*read);
   }
   for (const auto& [name, value] : given) {
     const Option* option = find_option(command.options, name);
     if (option == nullptr) continue;  // --config itself
-    if (const Status status = set_option(*option, value); !status) return status;
+    if (const Status status = set_option(*option, value); !status) return status.error();
   }
-  return success();
+  return places;
 }
 
 }  // namespace
@@ -32,8 +36,11 @@ int fail(const Error& error) {
 }
 
 int execute(const Command& command, const std::map<std::string, std::string>& given) {
-  if (const Status status = together(apply(command, given)); !status) return fail(status.error());
-  return command.run();
+  const auto places = apply(command, given);
+  if (const Status all = together(places ? success() : places.error()); !all)
+    return fail(all.error());
+  const auto code = command.run();
+  return code ? *code : fail(located(code.error(), *places));
 }
 
 }  // namespace grove::app

@@ -10,7 +10,8 @@
 namespace grove::app {
 
 /// Exit codes scripts rely on.
-enum ExitCode { ok = 0, bad_input = 2, diverged = 3, transport_failed = 4 };
+/// `ended_by_user`: as a shell reports a program that Ctrl-C ended.
+enum ExitCode { ok = 0, bad_input = 2, diverged = 3, transport_failed = 4, ended_by_user = 130 };
 
 /// A word on the command line without a flag: the value of the option of that name.
 struct Positional {
@@ -24,8 +25,8 @@ struct Command {
   std::string summary;
   std::vector<Positional> positionals;
   std::vector<Option> options;
-  std::function<int()> run;
-  bool takes_config = false;  ///< --config FILE.toml sets any option; flags win
+  std::function<Result<int>()> run;  ///< the exit code, or what the user is to mend
+  bool takes_config = false;         ///< --config FILE.toml sets any option; flags win
 };
 
 /// Sets the given options (by name), those of a --config file first, and runs the command.

@@ -1,4 +1,4 @@
-#include <cstdio>
+#include <algorithm>
 #include <memory>
 
 #include "command.h"
@@ -50,6 +50,10 @@ void choose_fitting_methods(CompareSettings& settings) {
   }
 }
 
+void note_about(const std::string& method, std::string_view text) {
+  print_note(fmt::format("{}: {}", method, text));
+}
+
 Result<NamedRuns> run_all(const CompareSettings& settings, Cluster* cluster) {
   Config config = settings.config;
   for (const auto& [name, method] : settings.methods) {
@@ -62,8 +66,11 @@ Result<NamedRuns> run_all(const CompareSettings& settings, Cluster* cluster) {
   for (const auto& [name, method] : settings.methods) {
     if (cluster ? cluster->largest(interrupted()) > 0 : interrupted()) break;
     config.method = method;
-    ProgressLine line(config, name, settings.outputs.quiet || !speaks());
-    auto record = run_prepared(config, *problem, terminal_hooks(line), cluster);
+    const bool quiet = settings.outputs.quiet || !speaks();
+    ProgressLine line(config, name, quiet);
+    RunHooks hooks = terminal_hooks(line);
+    if (!quiet) hooks.noted = [&](std::string_view note) { note_about(name, note); };
+    auto record = run_prepared(config, *problem, hooks, cluster);
     if (!record) return record.error();
     runs.emplace_back(name, std::move(*record));
   }
@@ -77,34 +84,44 @@ nlohmann::json runs_json(const NamedRuns& runs) {
   return result;
 }
 
-int report(const CompareSettings& settings, const NamedRuns& runs) {
-  if (settings.outputs.json)
-    fmt::print("{}\n", runs_json(runs).dump(1));
-  else if (!settings.outputs.quiet)
-    fmt::print("{}", comparison_table(runs));
-  for (const auto& [name, record] : runs)
-    for (const std::string& note : record.notes)
-      if (!settings.outputs.quiet) fmt::print(stderr, "note: {}: {}\n", name, note);
-  if (!settings.outputs.record.empty())
-    if (const Status status =
-            write_file_atomically(settings.outputs.record, runs_json(runs).dump(1) + "\n");
+Status write_outputs(const Outputs& outputs, const NamedRuns& runs) {
+  if (!outputs.record.empty())
+    if (Status status = write_file_atomically(outputs.record, runs_json(runs).dump(1) + "\n");
         !status)
-      return fail(status.error());
-  if (!settings.outputs.plot.empty() && !runs.empty())
-    if (const Status status = write_plot(settings.outputs.plot, runs); !status)
-      return fail(status.error());
-  return ok;
+      return status;
+  return outputs.plot.empty() ? success() : write_plot(outputs.plot, runs);
 }
 
-int compare(CompareSettings& settings) {
+/// Some methods may fail where others do not: that is a result. That all did is a failure.
+int exit_code_of(const NamedRuns& runs) {
+  const auto has_diverged = [](const auto& run) {
+    return run.second.outcome.status == RunStatus::diverged;
+  };
+  if (interrupted()) return ended_by_user;
+  return !runs.empty() && std::ranges::all_of(runs, has_diverged) ? diverged : ok;
+}
+
+Result<int> report(const CompareSettings& settings, const NamedRuns& runs) {
+  if (const Status status = write_outputs(settings.outputs, runs); !status) return status.error();
+  for (const auto& [name, record] : runs)
+    if (record.outcome.status == RunStatus::diverged && !settings.outputs.quiet)
+      note_about(name, record.outcome.detail);
+  if (settings.outputs.json)
+    print_result(runs_json(runs).dump(1) + "\n");
+  else if (!settings.outputs.quiet)
+    print_result(comparison_table(runs));
+  return exit_code_of(runs);
+}
+
+Result<int> compare(CompareSettings& settings) {
   const Status outputs = together(speaks() ? check_outputs(settings.outputs) : success());
-  if (!outputs) return fail(outputs.error());
+  if (!outputs) return outputs.error();
   const auto cluster = place_run(settings.config);
-  if (!cluster) return fail(cluster.error());
+  if (!cluster) return cluster.error();
   if (settings.methods.empty()) choose_fitting_methods(settings);
   watch_for_interrupts();
   const auto runs = run_all(settings, *cluster);
-  if (!runs) return fail(runs.error());
+  if (!runs) return runs.error();
   return speaks() ? report(settings, *runs) : ok;
 }
 

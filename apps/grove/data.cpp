@@ -58,7 +58,10 @@ int get(const DataSettings& settings) {
   const auto path = fetch(*set, options);
   if (visible) fmt::print(stderr, "\r\033[K");
   if (!path) return fail(path.error());
-  if (!settings.outputs.quiet) fmt::print("{}\n", path->string());
+  if (settings.outputs.json)
+    fmt::print("{}\n", nlohmann::json{{"name", settings.name}, {"file", path->string()}}.dump(1));
+  else if (!settings.outputs.quiet)
+    fmt::print("{}\n", path->string());
   return ok;
 }
 

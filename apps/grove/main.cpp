@@ -1,8 +1,10 @@
+#include <csignal>
 #include <exception>
 #include <map>
 #include <string>
 #include <vector>
 
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "command.h"
@@ -47,20 +49,33 @@ CLI::App* add_command(CLI::App& program, const Command& command, Filled& filled)
   return sub;
 }
 
+/// Switches take values too: --intercept=false.
+std::string value_of(const std::string& name, const Filled& filled) {
+  const auto found = filled.switches.find(name);
+  if (found == filled.switches.end()) return filled.values.at(name);
+  return found->second ? "true" : "false";
+}
+
 std::map<std::string, std::string> given_options(const Filled& filled) {
   std::map<std::string, std::string> given;
   for (const auto& [name, flags] : filled.flags)
     for (const CLI::Option* flag : flags)
-      if (flag->count() > 0)
-        given[name] = filled.switches.contains(name) ? "true" : filled.values.at(name);
+      if (flag->count() > 0) given[name] = value_of(name, filled);
   return given;
 }
 
-/// CLI11's message, with the closest known flag when one was mistyped.
+/// CLI11's message, or the closest known command or flag when one was mistyped.
 std::string explain(const CLI::Error& error, int argc, char** argv,
                     const std::vector<Command>& commands) {
-  std::string message = error.what();
   std::vector<std::string> names;
+  for (const Command& command : commands) names.push_back(command.name);
+  if (argc > 1 && argv[1][0] != '-' && std::ranges::find(names, argv[1]) == names.end()) {
+    const auto near = grove::closest(argv[1], names);
+    return fmt::format("'{}' is unknown; expected one of: {}{}", argv[1], fmt::join(names, ", "),
+                       near ? "; did you mean " + *near + "?" : "");
+  }
+  std::string message = error.what();
+  names.clear();
   for (const Command& command : commands)
     if (argc > 1 && command.name == argv[1])
       for (const Option& option : command.options) names.push_back("--" + option.name);
@@ -112,6 +127,7 @@ int run_program(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not cost the files still to write
   const grove::app::Processes processes;
   try {
     return run_program(argc, argv);

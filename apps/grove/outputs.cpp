@@ -1,8 +1,11 @@
 #include "outputs.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
-
-#include <unistd.h>
+#include <set>
+#include <system_error>
 
 #include "grove/base/file.h"
 #include "grove/report/plot.h"
@@ -26,26 +29,35 @@ void add_output_options(Outputs& outputs, std::vector<Option>& options) {
   add_quiet_and_json(outputs, options);
 }
 
+void print_result(std::string_view text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if ((!written || std::fflush(stdout) != 0) && errno != EPIPE)
+    throw std::system_error(errno, std::generic_category(), "standard output");
+}
+
+void print_note(std::string_view text) {
+  const std::string line = fmt::format("note: {}\n", text);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
 Status check_outputs(const Outputs& outputs) {
   namespace fs = std::filesystem;
+  std::set<fs::path> taken;
   for (const auto& [flag, name] : {std::pair{"--record", outputs.record},
                                    {"--model", outputs.model},
                                    {"--plot", outputs.plot}}) {
     if (name.empty()) continue;
-    const fs::path path(name);
-    const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-    std::error_code error;
-    if (fs::is_directory(path, error))
-      return Error{flag, name + " is a folder; expected a file name"};
-    if (!fs::is_directory(folder, error))
-      return Error{flag, "folder " + folder.string() + " does not exist"};
-    if (::access(folder.c_str(), W_OK) != 0)
-      return Error{flag, "folder " + folder.string() + " is not writable"};
+    if (const Status status = check_writable(name); !status)
+      return Error{flag, status.error().text()};
+    const bool replaced = fs::exists(name) ? fs::is_regular_file(name) : true;
+    if (replaced && !taken.insert(fs::weakly_canonical(fs::absolute(name))).second)
+      return Error{flag, name + " is already the name of another output; expected a file each"};
   }
   const auto ending = fs::path(outputs.plot).extension();
   if (!outputs.plot.empty() && ending != ".svg" && ending != ".png")
     return Error{"--plot", outputs.plot + ": expected a name ending in .svg or .png"};
-  return success();
+  const Status drawable = outputs.plot.empty() ? success() : can_draw();
+  return drawable ? success() : Error{"--plot", drawable.error().text()};
 }
 
 Status write_record(const std::string& path, const RunRecord& record) {
@@ -57,7 +69,13 @@ Status write_model(const std::string& path, const Model& model) {
 }
 
 Status write_plot(const std::string& path, const NamedRuns& runs) {
-  return draw(convergence_figure(runs), path);
+  const Figure figure = convergence_figure(runs);
+  const auto shows = [](const Curve& curve) {  // on a logarithmic axis
+    return std::ranges::any_of(curve.y, [](double y) { return y > 0; });
+  };
+  if (std::ranges::any_of(figure.curves, shows)) return draw(figure, path);
+  print_note(path + " is not drawn: the start is the optimum, so there is no convergence to show");
+  return success();
 }
 
 }  // namespace grove::app

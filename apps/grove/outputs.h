@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,13 @@ struct Outputs {
 void add_quiet_and_json(Outputs& outputs, std::vector<Option>& options);
 void add_output_options(Outputs& outputs, std::vector<Option>& options);
 
+/// Prints what was asked for on standard output. Throws where it cannot be written, unless the
+/// reader has gone: `grove ... | head` is no failure.
+void print_result(std::string_view text);
+
+/// Prints a remark on standard error, if anyone listens.
+void print_note(std::string_view text);
+
 /// Refuses file names that could not be written in the end, before any work is done.
 Status check_outputs(const Outputs& outputs);
 
@@ -27,6 +35,7 @@ using NamedRuns = std::vector<std::pair<std::string, RunRecord>>;
 
 Status write_record(const std::string& path, const RunRecord& record);
 Status write_model(const std::string& path, const Model& model);
+/// Draws convergence. Runs that began at the optimum leave nothing to draw: a note, and no file.
 Status write_plot(const std::string& path, const NamedRuns& runs);
 
 }  // namespace grove::app

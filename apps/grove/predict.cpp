@@ -62,45 +62,55 @@ std::string prediction_lines(const Model& model, const Vector& margins) {
   return lines;
 }
 
-std::vector<std::pair<std::string, std::optional<double>>> named(const Scores& scores) {
-  return {{"accuracy", scores.accuracy}, {"log loss", scores.log_loss}, {"AUC", scores.auc},
-          {"RMSE", scores.rmse},         {"MAE", scores.mae},           {"R2", scores.r_squared}};
+struct NamedScore {
+  std::string key;    ///< in JSON
+  std::string title;  ///< for a person
+  std::optional<double> value;
+};
+
+std::vector<NamedScore> named(const Scores& scores) {
+  return {{"accuracy", "accuracy", scores.accuracy},
+          {"log_loss", "log loss", scores.log_loss},
+          {"auc", "AUC", scores.auc},
+          {"rmse", "RMSE", scores.rmse},
+          {"mae", "MAE", scores.mae},
+          {"r_squared", "R2", scores.r_squared}};
 }
 
 std::string scores_text(const std::optional<Scores>& scores) {
   if (!scores) return "no scores: the data's labels are not the model's\n";
   std::string text;
-  for (const auto& [name, value] : named(*scores))
-    if (value) text += fmt::format("{:<9} {:.6g}\n", name, *value);
+  for (const auto& [key, title, value] : named(*scores))
+    if (value) text += fmt::format("{:<9} {:.6g}\n", title, *value);
   return text;
 }
 
 nlohmann::json prediction_json(const Prediction& prediction) {
   nlohmann::json scores = nlohmann::json::object();
   if (prediction.scores)
-    for (const auto& [name, value] : named(*prediction.scores))
-      if (value) scores[name] = *value;
+    for (const auto& [key, title, value] : named(*prediction.scores))
+      if (value) scores[key] = *value;
   return {{"format", "grove-prediction/1"},
           {"scores", scores},
           {"margins", std::vector<double>(prediction.margins.begin(), prediction.margins.end())}};
 }
 
-int run_predict(const PredictSettings& settings) {
+Result<int> run_predict(const PredictSettings& settings) {
   const auto model = read_model(settings.model);
-  if (!model) return fail(model.error());
+  if (!model) return model.error();
   const auto prediction = predict(settings, *model);
-  if (!prediction) return fail(prediction.error());
+  if (!prediction) return prediction.error();
   const std::string lines = prediction_lines(*model, prediction->margins);
   if (!settings.out.empty()) {
     if (const Status status = write_file_atomically(settings.out, lines); !status)
-      return fail(status.error());
+      return status.error();
   }
   if (settings.outputs.json) {
-    fmt::print("{}\n", prediction_json(*prediction).dump(1));
+    print_result(prediction_json(*prediction).dump(1) + "\n");
     return ok;
   }
   // Without --out the predictions are the output, so the scores must not mix with them.
-  if (settings.out.empty()) fmt::print("{}", lines);
+  if (settings.out.empty()) print_result(lines);
   if (!settings.outputs.quiet)
     fmt::print(settings.out.empty() ? stderr : stdout, "{}", scores_text(prediction->scores));
   return ok;

@@ -14,13 +14,13 @@ struct TheorySettings {
   Outputs outputs;
 };
 
-int theory(const TheorySettings& settings) {
+Result<int> theory(const TheorySettings& settings) {
   watch_for_interrupts();
-  if (const Status status = check(settings.config); !status) return fail(status.error());
+  if (const Status status = check(settings.config); !status) return status.error();
   const auto report = experiments::examine(settings.config, {.seconds = monotonic_seconds,
                                                              .measured = [](const TracePoint&) {},
                                                              .interrupted = interrupted});
-  if (!report) return fail(report.error());
+  if (!report) return report.error();
   if (settings.outputs.json)
     fmt::print("{}\n", experiments::to_json(*report).dump(1));
   else if (!settings.outputs.quiet)

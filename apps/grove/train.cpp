@@ -41,28 +41,36 @@ Status write_outputs(const TrainSettings& settings, const RunRecord& record) {
   return success();
 }
 
-int report(const TrainSettings& settings, const RunRecord& record) {
-  if (settings.outputs.json)
-    fmt::print("{}\n", to_json(record).dump(1));
-  else if (!settings.outputs.quiet)
-    fmt::print("{}", summary_text(record));
-  if (const Status status = write_outputs(settings, record); !status) return fail(status.error());
-  if (record.outcome.status != RunStatus::diverged) return ok;
-  fmt::print(stderr, "grove: {}\n", record.outcome.detail);
-  return diverged;
+int exit_code(RunStatus status) {
+  if (status == RunStatus::diverged) return diverged;
+  return status == RunStatus::interrupted ? ended_by_user : ok;
 }
 
-int train(TrainSettings& settings) {
+Result<int> report(const TrainSettings& settings, const RunRecord& record) {
+  if (const Status status = write_outputs(settings, record); !status) return status.error();
+  if (settings.outputs.json)
+    print_result(to_json(record).dump(1) + "\n");
+  else if (!settings.outputs.quiet)
+    print_result(summary_text(record));
+  if (record.outcome.status == RunStatus::diverged)
+    fmt::print(stderr, "grove: {}\n", record.outcome.detail);
+  return exit_code(record.outcome.status);
+}
+
+Result<int> train(TrainSettings& settings) {
   const Status outputs = together(speaks() ? check_outputs(settings.outputs) : success());
-  if (!outputs) return fail(outputs.error());
+  if (!outputs) return outputs.error();
   const auto cluster = place_run(settings.config);
-  if (!cluster) return fail(cluster.error());
+  if (!cluster) return cluster.error();
   watch_for_interrupts();
   const auto record = [&] {
-    ProgressLine line(settings.config, "train", settings.outputs.quiet || !speaks());
-    return run(settings.config, terminal_hooks(line), *cluster);
+    const bool quiet = settings.outputs.quiet || !speaks();
+    ProgressLine line(settings.config, "train", quiet);
+    RunHooks hooks = terminal_hooks(line);
+    if (!quiet) hooks.noted = print_note;
+    return run(settings.config, hooks, *cluster);
   }();
-  if (!record) return fail(record.error());
+  if (!record) return record.error();
   return speaks() ? report(settings, *record) : ok;
 }
 

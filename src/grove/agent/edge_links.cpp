@@ -69,12 +69,14 @@ void EdgeLinks::save(ByteWriter& writer) const {
   writer.put(std::span<const double>(u_.data(), u_.size()));
   writer.put(std::span<const double>(spoken_.data(), spoken_.size()));
   for (std::uint64_t sequence : latest_) writer.put(sequence);
+  writer.put(std::span<const double>(mismatch_));
 }
 
 void EdgeLinks::load(ByteReader& reader) {
   reader.get(std::span<double>(u_.data(), u_.size()));
   reader.get(std::span<double>(spoken_.data(), spoken_.size()));
   for (std::uint64_t& sequence : latest_) reader.get(sequence);
+  reader.get(std::span<double>(mismatch_));
 }
 
 }  // namespace grove

@@ -60,6 +60,8 @@ TEST_P(LinkPair, SavedStateContinuesExactly) {
   loaded->load(reader);
   EXPECT_TRUE(reader.finished());
   EXPECT_EQ(pull_of(*loaded, x), pull_of(*original, x));
+  EXPECT_GT(original->disagreement(start), 0);
+  EXPECT_EQ(loaded->disagreement(start), original->disagreement(start));
 }
 
 TEST(BroadcastLinks, DualsStayOppositeWhicheverEndIsActive) {

@@ -1,4 +1,7 @@
+#include <sys/stat.h>
+
 #include <set>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -85,6 +88,62 @@ TEST(File, WritingReplacesTheWholeFileAndLeavesNoTemporary) {
   const Status refused = write_file_atomically(folder / "no" / "a.json", "x");
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().text().find("no/a.json"), std::string::npos);
+}
+
+class FileKinds : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+  }
+  static mode_t mode_of(const std::filesystem::path& path) {
+    struct stat status {};
+    ::stat(path.c_str(), &status);
+    return status.st_mode & 07777;
+  }
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / "grove-file-kinds";
+};
+
+TEST_F(FileKinds, LinksStayAndWhatTheyPointToIsWritten) {
+  std::filesystem::create_symlink("end.json", folder / "middle.json");
+  std::filesystem::create_symlink(folder / "middle.json", folder / "link.json");
+  for (const char* content : {"first", "second"}) {
+    ASSERT_TRUE(write_file_atomically(folder / "link.json", content));
+    EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.json"));
+    EXPECT_TRUE(std::filesystem::is_symlink(folder / "middle.json"));
+    EXPECT_EQ(*read_file(folder / "end.json"), content);
+  }
+}
+
+TEST_F(FileKinds, DevicesAndPipesAreWrittenTo) {
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  std::string heard;
+  std::jthread reader([&] { heard = *read_file(folder / "pipe"); });
+  ASSERT_TRUE(write_file_atomically(folder / "pipe", "through"));
+  reader.join();
+  EXPECT_EQ(heard, "through");
+  EXPECT_TRUE(std::filesystem::is_fifo(folder / "pipe"));
+  EXPECT_FALSE(write_file_atomically("/dev/full", "x"));
+  EXPECT_TRUE(check_writable("/dev/null"));
+}
+
+TEST_F(FileKinds, PermissionsAreThoseOfTheUmaskOrOfTheFileReplaced) {
+  const mode_t before = ::umask(027);
+  ASSERT_TRUE(write_file_atomically(folder / "new", "x"));
+  ::umask(before);
+  EXPECT_EQ(mode_of(folder / "new"), 0640u);
+  ::chmod((folder / "new").c_str(), 0604);
+  ASSERT_TRUE(write_file_atomically(folder / "new", "y"));
+  EXPECT_EQ(mode_of(folder / "new"), 0604u);
+}
+
+TEST_F(FileKinds, WhereNothingCanBeWrittenIsKnownBeforehand) {
+  EXPECT_TRUE(check_writable(folder / "new"));
+  EXPECT_FALSE(check_writable(folder));
+  EXPECT_FALSE(check_writable(folder / "no" / "new"));
+  std::filesystem::create_symlink(folder / "no" / "end", folder / "link");
+  EXPECT_FALSE(check_writable(folder / "link"));
 }
 
 TEST(Bytes, ReadBackWhatWasWrittenAndNoticeTruncation) {

@@ -13,7 +13,9 @@
 namespace grove {
 namespace {
 
-Error system_error(const std::filesystem::path& path, std::string_view action) {
+namespace fs = std::filesystem;
+
+Error system_error(const fs::path& path, std::string_view action) {
   return Error{path.string(), fmt::format("cannot {}: {}", action, std::strerror(errno))};
 }
 
@@ -27,32 +29,87 @@ bool write_all(int file, std::string_view content) {
   return true;
 }
 
+/// Where a chain of symbolic links ends, whether or not anything is there.
+fs::path end_of_links(fs::path path) {
+  constexpr int most_links = 40;  // as Linux follows them
+  std::error_code error;
+  for (int link = 0; link < most_links && fs::is_symlink(path, error); ++link)
+    path = path.parent_path() / fs::read_symlink(path, error);
+  return path;
+}
+
+/// Something to write to rather than to replace: a device, pipe or socket.
+bool is_special(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+Status write_in_place(const fs::path& path, std::string_view content) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0) return system_error(path, "open");
+  Status status = success();
+  if (!write_all(file, content)) status = system_error(path, "write");
+  ::close(file);
+  return status;
+}
+
+struct Temporary {
+  std::string name;
+  int file = -1;  ///< errno says why there is none
+};
+
+/// A new file beside `path`, with the permissions of the one there, or as the umask has them.
+Temporary create_beside(const fs::path& path) {
+  constexpr int attempts = 100;  // names are taken by other threads, or by a process that crashed
+  Temporary temporary;
+  for (int k = 0; k < attempts && (k == 0 || (temporary.file < 0 && errno == EEXIST)); ++k) {
+    temporary.name = fmt::format("{}.{}-{}.part", path.string(), ::getpid(), k);
+    temporary.file = ::open(temporary.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  }
+  struct stat present {};
+  if (temporary.file >= 0 && ::stat(path.c_str(), &present) == 0)
+    ::fchmod(temporary.file, present.st_mode & 07777);
+  return temporary;
+}
+
 }  // namespace
 
-Status write_file_atomically(const std::filesystem::path& path, std::string_view content) {
-  std::string temporary = path.string() + ".XXXXXX";
-  const int file = ::mkstemp(temporary.data());
+Status write_file_atomically(const fs::path& path, std::string_view content) {
+  if (is_special(path)) return write_in_place(path, content);
+  const fs::path target = end_of_links(path);
+  const auto [temporary, file] = create_beside(target);
   if (file < 0) return system_error(path, "create a file there");
-  ::fchmod(file, 0644);
-  const bool written = write_all(file, content) && ::fsync(file) == 0;
-  if (!written) {
-    const Error error = system_error(path, "write");
-    ::close(file);
-    ::unlink(temporary.c_str());
-    return error;
-  }
+  Status status = success();
+  if (!write_all(file, content) || ::fsync(file) != 0) status = system_error(path, "write");
   ::close(file);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    const Error error = system_error(path, "rename into place");
-    ::unlink(temporary.c_str());
-    return error;
-  }
+  if (status && ::rename(temporary.c_str(), target.c_str()) != 0)
+    status = system_error(path, "rename into place");
+  if (!status) ::unlink(temporary.c_str());
+  return status;
+}
+
+Status check_writable(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error))
+    return Error{path.string(), "is a folder; expected a file name"};
+  if (is_special(path))
+    return ::access(path.c_str(), W_OK) == 0 ? success() : system_error(path, "write");
+  const fs::path folder = folder_of(end_of_links(path));
+  if (!fs::is_directory(folder, error))
+    return Error{path.string(), "folder " + folder.string() + " does not exist"};
+  if (::access(folder.c_str(), W_OK) != 0)
+    return Error{path.string(), "folder " + folder.string() + " is not writable"};
   return success();
 }
 
-Result<std::string> read_file(const std::filesystem::path& path) {
+Result<std::string> read_file(const fs::path& path) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
+  if (fs::is_directory(path, ignored))
     return Error{path.string(), "is a directory, expected a file"};
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return system_error(path, "open");

@@ -9,8 +9,12 @@
 namespace grove {
 
 /// Writes `content` beside `path` under a temporary name, flushes it to disk and renames it into
-/// place: a reader sees the old file or the whole new one, never a part.
+/// place: a reader sees the old file or the whole new one, never a part. A symbolic link stays and
+/// what it points to is written; a device or pipe stays and is written to.
 Status write_file_atomically(const std::filesystem::path& path, std::string_view content);
+
+/// Whether write_file_atomically may succeed there, as far as can be told beforehand.
+Status check_writable(const std::filesystem::path& path);
 
 Result<std::string> read_file(const std::filesystem::path& path);
 

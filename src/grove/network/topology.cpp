@@ -145,7 +145,8 @@ Result<Graph> make_graph(const std::string& description, std::size_t agents, std
       return graph_error(fmt::format("{} takes no number, got `{}`", name, description));
     return Graph::from_edges(agents, shape.edges(agents), "--graph");
   }
-  if (!std::filesystem::exists(description)) return unknown_topology(description, name);
+  std::error_code unreadable;  // a name too long for a file is no file either
+  if (!std::filesystem::exists(description, unreadable)) return unknown_topology(description, name);
   return read_graph_file(description, agents);
 }
 

@@ -149,6 +149,7 @@ TEST(Topology, UnknownNamesListTheKnownOnesAndTheClosest) {
                           "mean `complete`?); expected one of erdos-renyi, "))
       << message;
   EXPECT_EQ(refusal("zebra-crossing.txt", 10).find("did you mean"), std::string::npos);
+  EXPECT_TRUE(refusal(std::string(5000, 'x'), 4).starts_with("--graph: `xxx"));
 }
 
 class GraphFile : public testing::Test {

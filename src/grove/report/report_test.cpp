@@ -56,11 +56,11 @@ TEST(Summary, NumbersCarryUnitsThatSuitThem) {
   EXPECT_EQ(human_bytes(1536), "1.54 kB");
   EXPECT_EQ(human_seconds(0.25), "250 ms");
   EXPECT_EQ(human_seconds(185), "3 min 05 s");
+  EXPECT_EQ(human_seconds(179.9), "3 min 00 s");
 }
 
 TEST(Summary, SaysHowTheRunEndedAndWhatItCost) {
   RunRecord record{.outcome = {RunStatus::converged, "converged in 1 rounds", 1, 0.5},
-                   .notes = {"a note"},
                    .objective = 0.5};
   record.trace = {{.round = 0, .stationarity = 1},
                   {.round = 1,
@@ -69,7 +69,7 @@ TEST(Summary, SaysHowTheRunEndedAndWhatItCost) {
                    .cost = {.broadcasts = 10, .bytes_sent = 2000}}};
   const std::string text = summary_text(record);
   for (const char* part :
-       {"note: a note", "converged", "1.00e-09", "1.000e-05", "10 broadcasts", "2 kB"})
+       {"converged in 1 rounds, 500 ms", "1.00e-09", "1.000e-05", "10 broadcasts", "2 kB"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is missing in\n" << text;
 }
 

@@ -43,16 +43,15 @@ std::string human_seconds(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
   if (seconds < 120) return fmt::format("{:.3g} s", seconds);
-  return fmt::format("{:.0f} min {:02.0f} s", std::floor(seconds / 60), std::fmod(seconds, 60));
+  const auto whole = static_cast<std::int64_t>(std::round(seconds));
+  return fmt::format("{} min {:02} s", whole / 60, whole % 60);
 }
 
 std::string summary_text(const RunRecord& record) {
   const TracePoint& last = record.trace.back();
   const TracePoint& first = record.trace.front();
   std::string text;
-  for (const std::string& note : record.notes) text += "note: " + note + "\n";
-  text += fmt::format("{} ({}) in {}\n", record.outcome.detail, name_of(record.outcome.status),
-                      human_seconds(record.outcome.seconds));
+  text += fmt::format("{}, {}\n", record.outcome.detail, human_seconds(record.outcome.seconds));
   text += fmt::format("  data        {} samples, {} features{}\n", record.problem.samples,
                       record.problem.features, labels_text(record.problem));
   text += fmt::format("  network     {} agents, {} links, lambda_2 {:.4g}, lambda_max {:.4g}\n",
@@ -67,8 +66,9 @@ std::string summary_text(const RunRecord& record) {
   if (last.relative_error)
     text += fmt::format("  error       {:.3e} of the squared distance to the optimum is left\n",
                         *last.relative_error);
-  text += fmt::format("  stationary  {:.3e} (started at {:.3e}), consensus error {:.3e}\n",
-                      last.stationarity, first.stationarity, last.consensus_error);
+  text += fmt::format("  stationary  {:.3e}, started at {:.3e}\n", last.stationarity,
+                      first.stationarity);
+  text += fmt::format("  consensus   {:.3e} from the agents' mean\n", last.consensus_error);
   text += fmt::format("  spent       {} broadcasts, {} vectors ({}) on links, {} local solves\n",
                       last.cost.broadcasts, last.cost.vectors_sent,
                       human_bytes(static_cast<double>(last.cost.bytes_sent)), last.cost.solves);

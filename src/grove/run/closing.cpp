@@ -37,15 +37,21 @@ std::vector<AgentSummary> summarize_agents(const Instance& instance, const Metho
 
 }  // namespace
 
+std::vector<std::string> notes_of(const PreparedProblem& problem, const MethodSetup& setup) {
+  std::vector<std::string> notes = problem.notes;
+  notes.insert(notes.end(), setup.notes.begin(), setup.notes.end());
+  return notes;
+}
+
 std::string diagnosis(const Config& config, const MethodSetup& setup, Round round) {
   std::string reason;
   if (!is_druid(config.method))
     reason = fmt::format("the step {:.3g} is too long for this problem; try a smaller --step",
                          *config.step);
-  else if (config.local_model == LocalModelKind::linearized && !setup.notes.empty())
+  else if (config.local_model == LocalModelKind::linearized && setup.linearized_unstable)
     reason =
-        "the linearized local model is beyond its stability bound (see the note above); use "
-        "--local-model augmented or a larger --prox";
+        "the linearized local model is beyond its stability bound; use --local-model augmented or "
+        "a larger --prox";
   else if (config.sampling == SamplingKind::minibatch && config.method == Method::druid_vl)
     reason =
         "sampling noise outweighs the damping; use larger --batch-gradient and "
@@ -75,8 +81,7 @@ void close_record(RunRecord& record, const Closing& closing) {
   record.config = to_json(options_of(config));
   record.problem = summarize(problem.instance);
   record.agents = summarize_agents(problem.instance, setup);
-  record.notes = problem.notes;
-  record.notes.insert(record.notes.end(), setup.notes.begin(), setup.notes.end());
+  record.notes = notes_of(problem, setup);
   if (problem.reference) record.reference = {problem.reference->objective, problem.reference->x};
   record.objective = measures.objective;
   record.nonzeros = static_cast<std::uint64_t>(measures.nonzeros);

@@ -17,6 +17,9 @@ struct Scene {
 
 ClusterOptions cluster_options(const Config& config, const Scene& scene);
 
+/// What the user should know before the run.
+std::vector<std::string> notes_of(const PreparedProblem& problem, const MethodSetup& setup);
+
 /// What most likely drove a run apart, and what to change.
 std::string diagnosis(const Config& config, const MethodSetup& setup, Round round);
 

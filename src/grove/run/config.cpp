@@ -3,34 +3,10 @@
 #include <algorithm>
 
 #include "grove/base/text.h"
+#include "grove/run/loss_option.h"
 
 namespace grove {
 namespace {
-
-Option loss_option(Loss& target) {
-  return {"loss",
-          "logistic | squared | huber[:DELTA]",
-          "loss of one sample (logistic)",
-          "Problem",
-          [&target](std::string_view given) -> Status {
-            if (given == "logistic") return target = LogisticLoss{}, success();
-            if (given == "squared") return target = SquaredLoss{}, success();
-            if (given == "huber") return target = HuberLoss{}, success();
-            if (given.starts_with("huber:")) {
-              const auto delta = parse_double(given.substr(6));
-              if (delta && Range::positive().contains(*delta))
-                return target = HuberLoss{*delta}, success();
-            }
-            return Error{"", fmt::format("'{}' is unknown; expected logistic, squared, huber or "
-                                         "huber:DELTA with DELTA above 0",
-                                         given)};
-          },
-          [&target]() -> nlohmann::json {
-            if (std::holds_alternative<LogisticLoss>(target)) return "logistic";
-            if (std::holds_alternative<SquaredLoss>(target)) return "squared";
-            return "huber:" + exact(std::get<HuberLoss>(target).delta);
-          }};
-}
 
 Option constraint_option(Constraint& target) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -65,12 +41,12 @@ Option slow_rank_option(std::optional<SlowRank>& target) {
           [&target](std::string_view given) -> Status {
             const auto parts = split(given, ':');
             const auto rank = parse_integer(parts[0]);
-            const auto factor = parts.size() == 2 ? parse_double(parts[1]) : std::nullopt;
-            if (!rank || *rank < 0 || *rank > 1'000'000 || !factor || !(*factor >= 1))
+            const double factor = parts.size() == 2 ? parse_double(parts[1]).value_or(0) : 0;
+            if (!rank || *rank < 0 || *rank > 1'000'000 || !(factor >= 1))
               return Error{"", fmt::format("'{}': expected R:FACTOR with a process number and a "
                                            "factor of 1 or more",
                                            given)};
-            target = SlowRank{static_cast<int>(*rank), *factor};
+            target = SlowRank{static_cast<int>(*rank), factor};
             return success();
           },
           [&target]() -> nlohmann::json {

@@ -53,8 +53,9 @@ Error unknown_key(std::string where, std::string_view key, std::span<const Optio
 
 }  // namespace
 
-Status read_config_file(const std::filesystem::path& path, std::span<const Option> options,
-                        const std::set<std::string>& skip) {
+Result<OptionPlaces> read_config_file(const std::filesystem::path& path,
+                                      std::span<const Option> options,
+                                      const std::set<std::string>& skip) {
   const auto text = read_file(path);
   if (!text) return text.error();
   toml::table table;
@@ -64,6 +65,7 @@ Status read_config_file(const std::filesystem::path& path, std::span<const Optio
     return Error{fmt::format("{}:{}", path.string(), error.source().begin.line),
                  fmt::format("is not TOML: {}", error.description())};
   }
+  OptionPlaces places;
   for (const auto& [key, node] : in_file_order(table)) {
     const auto where = fmt::format("{}:{}", path.string(), key->source().begin.line);
     const Option* option = find_option(options, key->str());
@@ -73,8 +75,16 @@ Status read_config_file(const std::filesystem::path& path, std::span<const Optio
     if (skip.contains(option->name)) continue;
     if (const Status status = option->set(*value); !status)
       return Error{where, fmt::format("{}: {}", key->str(), status.error().what)};
+    places[option->name] = where;
   }
-  return success();
+  return places;
+}
+
+Error located(const Error& error, const OptionPlaces& places) {
+  if (!error.where.starts_with("--")) return error;
+  const std::string name = error.where.substr(2);
+  const auto place = places.find(name);
+  return place == places.end() ? error : Error{place->second, name + ": " + error.what};
 }
 
 }  // namespace grove

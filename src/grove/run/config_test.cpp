@@ -18,16 +18,17 @@ std::filesystem::path write_toml(const std::string& text) {
   return path;
 }
 
-Status read_toml(const std::string& text, Config& config, const std::set<std::string>& skip = {}) {
+Result<OptionPlaces> read_toml(const std::string& text, Config& config,
+                               const std::set<std::string>& skip = {}) {
   return read_config_file(write_toml(text), options_of(config), skip);
 }
 
 /// The error of a TOML text, without the folder.
 std::string toml_error(const std::string& text) {
   Config config;
-  const Status status = read_toml(text, config);
-  if (status) return "";
-  const std::string message = status.error().text();
+  const auto places = read_toml(text, config);
+  if (places) return "";
+  const std::string message = places.error().text();
   return message.substr(message.find(".toml"));
 }
 
@@ -183,7 +184,7 @@ TEST(Options, ValuesOutOfRangeAreRefusedWithTheFlagAndTheRange) {
 
 TEST(ConfigFile, KeysAreTheFlagsNamesAndListsBecomeCommas) {
   Config config;
-  const Status status = read_toml(
+  const auto status = read_toml(
       "agents = 3\n"
       "penalty = 0.25   # a comment\n"
       "intercept = true\n"
@@ -234,9 +235,20 @@ TEST(ConfigFile, ABadValueIsNamedWithItsLineAndTheExpectedRange) {
 TEST(ConfigFile, ATextThatIsNotTomlIsNamedWithItsLine) {
   EXPECT_TRUE(toml_error("agents = 3\npenalty 0.1\n").starts_with(".toml:2: is not TOML: "));
   Config config;
-  const Status missing = read_config_file("no/such/file.toml", options_of(config));
+  const auto missing = read_config_file("no/such/file.toml", options_of(config));
   ASSERT_FALSE(missing);
   EXPECT_NE(missing.error().text().find("no/such/file.toml"), std::string::npos);
+}
+
+// What only several settings together, or the data, can tell to be wrong still has a line.
+TEST(ConfigFile, ErrorsFoundLaterNameTheLineThatSetTheOption) {
+  Config config;
+  const auto places = read_toml("\nagents = 4\nwork = 'uniform:0:3'\nl1 = 1\n", config, {"l1"});
+  ASSERT_TRUE(places);
+  const std::string text = located(check(config).error(), *places).text();
+  EXPECT_NE(text.find(".toml:3: work: "), std::string::npos) << text;
+  EXPECT_EQ(located({"--l1", "wrong"}, *places).text(), "--l1: wrong") << "a flag set it";
+  EXPECT_EQ(located({"data.svm:7", "wrong"}, *places).text(), "data.svm:7: wrong");
 }
 
 std::string check_error(const Config& config) {

@@ -42,7 +42,6 @@ class FreeTraining final : public Jury {
         hooks_(scene.hooks),
         cluster_(*scene.cluster),
         measurer_(problem_.instance, problem_.reference ? &*problem_.reference : nullptr),
-        smoothness_(problem_.instance.mean->smoothness()),
         network_(cluster_.start_freely(make_agents(config_, problem_.instance, setup_),
                                        problem_.instance.graph, setup_.work_loads,
                                        cluster_options(config_, scene))) {}
@@ -142,7 +141,8 @@ class FreeTraining final : public Jury {
     const double variance = totals[spread] / count - (mean - center_).squaredNorm();
     now.consensus_error = std::sqrt(std::max(0.0, variance));
     now.mean_norm = mean.norm();
-    now.stationarity = stationarity(mean, gradient, problem_.instance.regularizer, smoothness_);
+    now.stationarity =
+        stationarity(mean, gradient, problem_.instance.regularizer, measurer_.smoothness());
     Regularizer penalty = problem_.instance.regularizer;
     penalty.low = -std::numeric_limits<double>::infinity();  // x_i may lie outside the box that
     penalty.high = std::numeric_limits<double>::infinity();  // theta lies in
@@ -194,7 +194,6 @@ class FreeTraining final : public Jury {
   const RunHooks& hooks_;
   Cluster& cluster_;
   Measurer measurer_;
-  double smoothness_;
   std::unique_ptr<FreeRunning> network_;
 
   double began_ = 0;

@@ -13,18 +13,12 @@ Vector within_bounds(const Vector& mean, Regularizer bounds) {
   return result;
 }
 
-/// Agents agree on a zero only in the limit, so that their mean has none: r's own prox finds them.
-Index nonzeros_after_step(const Vector& x, const Vector& gradient, const Regularizer& regularizer,
-                          double smoothness, Index features) {
-  Vector landed;
-  regularizer.prox(1 / smoothness, x - gradient / smoothness, landed);
-  return (landed.head(features).array() != 0).count();
-}
-
 }  // namespace
 
 Measurer::Measurer(const Instance& instance, const ReferenceSolution* reference)
-    : instance_(instance), reference_(reference), smoothness_(instance.mean->smoothness()) {}
+    : instance_(instance), reference_(reference), smoothness_(instance.mean->smoothness()) {
+  if (!(smoothness_ > 0)) smoothness_ = 1;  // a constant f: any scale measures it
+}
 
 Measures Measurer::measure(const Estimates& estimates) {
   Measures result;
@@ -50,9 +44,7 @@ Measures Measurer::measure(const Estimates& estimates) {
       instance_.regularizer.value(result.solution) +
       (theta ? instance_.mean->evaluate(*theta, Batch::all(), nullptr, nullptr, scratch_)
              : value_at_mean);
-  result.nonzeros = theta ? (theta->head(instance_.features).array() != 0).count()
-                          : nonzeros_after_step(mean_, gradient_, instance_.regularizer,
-                                                smoothness_, instance_.features);
+  result.nonzeros = (result.solution.head(instance_.features).array() != 0).count();
   result.finite =
       std::isfinite(spread) && std::isfinite(result.stationarity) && result.solution.allFinite();
   return result;

@@ -14,7 +14,7 @@ namespace grove {
 /// The network seen from outside. Nothing here is known to any single agent.
 struct Measures {
   Vector solution;             ///< theta where a method has one, the mean of x_i otherwise
-  Index nonzeros = 0;          ///< features that the solution uses
+  Index nonzeros = 0;          ///< features whose coefficient in the solution is not 0
   double objective = 0;        ///< at the solution
   double stationarity = 0;     ///< of the mean of x_i: norm of its prox-gradient step
   double step_length = 0;      ///< how far that step goes: the stationarity as a distance
@@ -33,6 +33,9 @@ class Measurer {
   Measures measure(std::span<const std::unique_ptr<Agent>> agents) {
     return measure(estimates_of(agents));
   }
+
+  /// What turns a gradient into a step: the smoothness constant of the mean, where it has one.
+  double smoothness() const { return smoothness_; }
 
  private:
   const Instance& instance_;

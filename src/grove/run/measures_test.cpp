@@ -90,14 +90,30 @@ TEST(Measures, ZeroIsStationaryWhereTheL1WeightOutweighsTheGradient) {
   EXPECT_EQ(Measurer(instance, nullptr).measure(standing(0, 0)).stationarity, 0);
 }
 
-// The agents' mean is 1e-9, but a step from there (gradient -2) under |x| of weight 2.5 lands on 0.
-TEST(Measures, CountACoefficientThatTheRegularizerWouldZeroAsZero) {
+// All features are 0, so that f = (1 + 9) / 4 everywhere: with |x| of weight 0.1 the optimum is 0.
+TEST(Measures, ZeroIsStationaryWhereTheDataSaysNothing) {
+  Instance instance = two_parabolas({.l1 = 0.1, .regularized = 1});
+  std::vector<const Objective*> parts;
+  for (std::size_t i = 0; i < 2; ++i) {
+    instance.objectives[i] = make_shard_objective({DenseRows::Zero(1, 1), number(i == 0 ? 1 : 3)},
+                                                  {.loss = SquaredLoss{}});
+    parts.push_back(instance.objectives[i].get());
+  }
+  instance.mean = make_mean_objective(std::move(parts));
+  const Measures m = Measurer(instance, nullptr).measure(standing(0, 0));
+  EXPECT_EQ(m.stationarity, 0);
+  EXPECT_EQ(m.step_length, 0);
+  EXPECT_EQ(m.objective, 2.5);
+}
+
+// The mean of 0 and 2e-9 is not 0, however small: the count and the solution tell the same.
+TEST(Measures, CountTheNonzerosOfTheSolutionItself) {
   const Instance instance = two_parabolas({.l1 = 2.5, .regularized = 1});
-  EXPECT_EQ(Measurer(instance, nullptr).measure(standing(0, 2e-9)).nonzeros, 0);
-  EXPECT_EQ(Measurer(instance, nullptr).measure(standing(0, 2)).nonzeros, 0);
-  EXPECT_EQ(Measurer(instance, nullptr).measure(standing(0, 2, number(1))).nonzeros, 1);
-  const Instance lighter = two_parabolas({.l1 = 0.25, .regularized = 1});
-  EXPECT_EQ(Measurer(lighter, nullptr).measure(standing(0, 0)).nonzeros, 1);
+  Measurer measurer(instance, nullptr);
+  EXPECT_EQ(measurer.measure(standing(0, 0)).nonzeros, 0);
+  EXPECT_EQ(measurer.measure(standing(0, 2e-9)).nonzeros, 1);
+  EXPECT_EQ(measurer.measure(standing(0, 2, number(0))).nonzeros, 0);
+  EXPECT_EQ(measurer.measure(standing(0, 0, number(1))).nonzeros, 1);
 }
 
 TEST(Measures, OverflownIteratesAreNotFinite) {

@@ -107,8 +107,7 @@ void note_clamped_batches(const Config& config, const Instance& instance,
           size, smallest));
 }
 
-void note_linearized_bound(const Config& config, const Instance& instance, const MethodSetup& setup,
-                           std::vector<std::string>& notes) {
+void note_linearized_bound(const Config& config, const Instance& instance, MethodSetup& setup) {
   const bool several_steps =
       config.method == Method::druid_vl && std::ranges::max(setup.work_loads) > 1;
   if (config.local_model != LocalModelKind::linearized || !several_steps) return;
@@ -117,12 +116,13 @@ void note_linearized_bound(const Config& config, const Instance& instance, const
   for (const auto& options : setup.options)
     setting.prox.push_back(std::get<DruidOptions>(options).prox);
   const LinearizedStability stability = linearized_stability(instance.graph, setting);
+  setup.linearized_unstable = !stability.guaranteed;
   if (stability.guaranteed) return;
   std::vector<std::uint32_t> offending;
   for (AgentId agent : stability.offending) offending.push_back(agent.value);
   const bool many = offending.size() > 10;
   if (many) offending.resize(10);
-  notes.push_back(fmt::format(
+  setup.notes.push_back(fmt::format(
       "the linearized local model is only guaranteed stable with --prox {:.6g} or more on this "
       "graph; below mu deg_i: agents {}{}",
       stability.needed_prox, fmt::join(offending, ", "), many ? ", ..." : ""));
@@ -156,7 +156,7 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
       setup.options.push_back(druid_options(config, *instance.objectives[i], setup.work_loads[i]));
     if (!config.prox && config.method != Method::druid_gd) config.prox = 2 * config.penalty;
     note_clamped_batches(config, instance, setup.notes);
-    note_linearized_bound(config, instance, setup, setup.notes);
+    note_linearized_bound(config, instance, setup);
   } else {
     double smoothness = 0;
     for (const auto& objective : instance.objectives)

@@ -16,7 +16,8 @@ struct MethodSetup {
   std::vector<MethodOptions> options;  ///< by agent
   std::vector<int> work_loads;         ///< E_i
   std::vector<double> participation;
-  std::vector<std::string> notes;  ///< what the user should know before the run
+  std::vector<std::string> notes;    ///< what the user should know before the run
+  bool linearized_unstable = false;  ///< several linearized steps, beyond their stability bound
 };
 
 /// Derives the settings that were not given; `config` is updated to what is used.

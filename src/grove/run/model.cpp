@@ -5,7 +5,8 @@
 #include <numeric>
 #include <vector>
 
-#include "grove/run/config.h"
+#include "grove/run/json_format.h"
+#include "grove/run/loss_option.h"
 
 namespace grove {
 namespace {
@@ -16,12 +17,9 @@ constexpr auto format_name = "grove-model/1";
 
 Model read_model(const json& from) {
   Model model;
-  Config config;
-  const auto options = options_of(config);
   from.at("version").get_to(model.version);
-  if (!find_option(options, "loss")->set(from.at("loss").get<std::string>()))
+  if (!loss_option(model.loss).set(from.at("loss").get<std::string>()))
     throw json::other_error::create(501, "loss: unknown " + from.at("loss").dump(), nullptr);
-  model.loss = config.loss;
   const auto coefficients = from.at("coefficients").get<std::vector<double>>();
   model.coefficients = Eigen::Map<const Vector>(coefficients.data(), coefficients.size());
   if (from.at("features").get<std::size_t>() != coefficients.size())
@@ -79,16 +77,14 @@ Scores regression_scores(const Vector& margins, const Vector& targets) {
 }  // namespace
 
 json to_json(const Model& model) {
-  Config config;
-  config.loss = model.loss;
-  const auto options = options_of(config);
+  Loss loss = model.loss;
   json labels = nullptr;
   if (model.labels)
     labels = {{"negative", model.labels->negative}, {"positive", model.labels->positive}};
   return {
       {"format", format_name},
       {"version", model.version},
-      {"loss", find_option(options, "loss")->get()},
+      {"loss", loss_option(loss).get()},
       {"features", model.coefficients.size()},
       {"labels", labels},
       {"intercept", model.intercept ? json(*model.intercept) : json(nullptr)},
@@ -98,12 +94,12 @@ json to_json(const Model& model) {
 }
 
 Result<Model> model_from_json(const json& from) {
-  if (!from.is_object() || from.value("format", "") != format_name)
+  if (!has_format(from, format_name))
     return Error{"format", "is not a model; expected \"grove-model/1\""};
   try {  // nlohmann-json reports missing and mistyped fields by exception
     return read_model(from);
   } catch (const json::exception& error) {
-    return Error{"model", error.what()};
+    return Error{"model", plain_message(error)};
   }
 }
 

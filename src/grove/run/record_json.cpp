@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "grove/run/json_format.h"
 #include "grove/run/record.h"
 
 namespace grove {
@@ -200,12 +201,12 @@ json to_json(const RunRecord& record) {
 }
 
 Result<RunRecord> record_from_json(const json& from) {
-  if (!from.is_object() || from.value("format", "") != format_name)
+  if (!has_format(from, format_name))
     return Error{"format", "is not a run record; expected \"grove-run/1\""};
   try {  // nlohmann-json reports missing and mistyped fields by exception
     return read_record(from);
   } catch (const json::exception& error) {
-    return Error{"run record", error.what()};
+    return Error{"run record", plain_message(error)};
   }
 }
 

@@ -146,6 +146,7 @@ TEST(RunRecord, EveryStatusReadsBack) {
 TEST(RunRecord, WhatIsNotARecordIsRefused) {
   EXPECT_FALSE(record_from_json(nlohmann::json::array()));
   EXPECT_FALSE(record_from_json({{"format", "grove-model/1"}}));
+  EXPECT_FALSE(record_from_json({{"format", 3}}));
   auto json = to_json(record_of_everything());
   json.erase("trace");
   const auto result = record_from_json(json);

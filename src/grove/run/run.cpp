@@ -1,5 +1,7 @@
 #include "grove/run/run.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "grove/run/checkpoint.h"
@@ -227,10 +229,27 @@ Status place(Config& config, const Cluster* cluster) {
   return success();
 }
 
+namespace {
+
+/// Refuses data that overflows where every run begins: that is bad input, not divergence.
+Status check_start(const Config& config, const Instance& instance) {
+  ObjectiveScratch scratch;
+  Vector gradient;
+  const double value =
+      instance.mean->evaluate(instance.start(), Batch::all(), &gradient, nullptr, scratch);
+  if (std::isfinite(value + gradient.squaredNorm() + instance.mean->smoothness())) return success();
+  return Error{config.shards.empty() ? config.data : config.shards,
+               "values are so large that the objective or its derivatives overflow at the start; "
+               "expected features and targets that are scaled, to [-1, 1] say"};
+}
+
+}  // namespace
+
 Result<PreparedProblem> prepare(const Config& config, Cluster* cluster) {
   if (const Status status = check(config); !status) return status.error();
   auto instance = make_instance(config, cluster);
   if (!instance) return instance.error();
+  if (const Status status = check_start(config, *instance); !status) return status.error();
   PreparedProblem problem{.instance = std::move(*instance), .reference = {}, .notes = {}};
   if (config.no_reference) return problem;
   auto reference = solve_reference(*problem.instance.mean, problem.instance.regularizer);
@@ -246,6 +265,7 @@ Result<RunRecord> run_prepared(Config config, const PreparedProblem& problem, co
   if (const Status status = check(config); !status) return status.error();
   auto setup = set_up_method(config, problem.instance);
   if (!setup) return setup.error();
+  for (const std::string& note : notes_of(problem, *setup)) hooks.noted(note);
   const Scene scene{problem, hooks, cluster};
   if (config.free_running) return train_freely(std::move(config), *setup, scene);
   return Training(std::move(config), std::move(*setup), scene).train();

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "grove/problem/reference.h"
 #include "grove/run/config.h"
@@ -13,7 +14,8 @@ namespace grove {
 
 /// What the core may not do itself: tell the time, report, and hear that it should stop.
 struct RunHooks {
-  std::function<double()> seconds = [] { return 0.0; };  ///< a monotonic clock
+  std::function<double()> seconds = [] { return 0.0; };                   ///< a monotonic clock
+  std::function<void(std::string_view)> noted = [](std::string_view) {};  ///< before round 1
   std::function<void(const TracePoint&)> measured = [](const TracePoint&) {};
   std::function<void(double)> pause = [](double) {};  ///< for so many seconds
   std::function<bool()> interrupted = [] { return false; };

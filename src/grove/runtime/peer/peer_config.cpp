@@ -194,8 +194,7 @@ Result<PeerConfig> read_peer_config(const std::filesystem::path& path) {
   config.training.tolerance =
       1e-8;  // of the local residual: the error is some 10 to 100 times that
   config.training.data.clear();
-  if (const Status status = read_config_file(path, options_of(config), {}); !status)
-    return status.error();
+  if (const auto read = read_config_file(path, options_of(config)); !read) return read.error();
   const auto folder = std::filesystem::absolute(path).parent_path();
   for (std::string* name :
        {&config.training.data, &config.ca, &config.certificate, &config.key, &config.state})
