@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <future>
 #include <memory>
 #include <thread>
 
@@ -25,13 +26,17 @@ struct NetworkSettings {
   Outputs outputs;
 };
 
-/// What every peer says of itself; null where one does not answer.
+/// What every peer says of itself; null where one does not answer. All are asked at once: a hung
+/// peer takes its whole time limit.
 std::vector<json> ask_all(const Layout& layout, const peer::TlsIdentity& identity) {
+  std::vector<std::future<json>> asked;
+  for (const auto& peer : layout.peers)
+    asked.push_back(std::async(std::launch::async, [&] {
+      auto answer = ask_status(peer, identity);
+      return answer ? std::move(*answer) : json(nullptr);
+    }));
   std::vector<json> answers;
-  for (const auto& peer : layout.peers) {
-    auto answer = ask_status(peer, identity);
-    answers.push_back(answer ? std::move(*answer) : json(nullptr));
-  }
+  for (auto& one : asked) answers.push_back(one.get());
   return answers;
 }
 
@@ -46,12 +51,14 @@ std::string row_of(const std::string& name, const json& status, const std::strin
       status.at("phase").get<std::string>(), status.at("activations").get<std::uint64_t>(),
       number("residual", "{:.2e}"), number("network_residual", "{:.2e}"),
       fmt::format("{}/{}", status.at("connected").get<int>(), status.at("neighbours").get<int>()),
-      human_bytes(status.at("bytes").get<double>()), number("checkpoint_age", "{:.1f} s"), note);
+      human_bytes(status.at("bytes").get<double>()),
+      status.at("checkpoint_trouble") == "" ? number("checkpoint_age", "{:.1f} s") : "failing",
+      note);
 }
 
 std::string header() {
   return fmt::format("{:<10} {:<10} {:>11} {:>10} {:>10} {:>7} {:>10} {:>11}\n", "peer", "phase",
-                     "activations", "residual", "largest", "links", "traffic", "checkpoint");
+                     "round", "residual", "largest", "alive", "bytes", "checkpoint");
 }
 
 /// The last answer of each peer stays on the screen after it has ended.
@@ -62,9 +69,9 @@ class LiveTable {
 
   void update(const peer::TlsIdentity& identity, const Supervisor& supervisor) {
     if (!visible_) return;
+    std::vector<json> answers = ask_all(layout_, identity);
     for (std::size_t k = 0; k < last_.size(); ++k)
-      if (supervisor.state(k) == Supervisor::State::running)
-        if (auto answer = ask_status(layout_.peers[k], identity)) last_[k] = std::move(*answer);
+      if (!answers[k].is_null()) last_[k] = std::move(answers[k]);
     if (drawn_) fmt::print(stderr, "\033[{}A", last_.size() + 1);
     std::string text = header();
     for (std::size_t k = 0; k < last_.size(); ++k)
@@ -112,7 +119,8 @@ int up(const NetworkSettings& settings, const Layout& layout, const peer::TlsIde
   double next_table = 0;
   do {
     supervisor.look(monotonic_seconds());
-    if (interrupted()) supervisor.terminate();
+    // All or nothing: without a member that cannot run, the others would wait for it in vain.
+    if (interrupted() || supervisor.any_failed()) supervisor.terminate();
     if (monotonic_seconds() >= next_table) {
       table.update(identity, supervisor);
       next_table = monotonic_seconds() + 0.5;

@@ -19,7 +19,7 @@ std::shared_ptr<grpc::Channel> channel_to(const NeighbourAddress& neighbour,
                                           const TlsIdentity& identity, Index dimension) {
   grpc::ChannelArguments arguments;
   if (identity.secure()) arguments.SetSslTargetNameOverride(neighbour.name);
-  arguments.SetMaxReceiveMessageSize(static_cast<int>(largest_message_bytes(dimension)));
+  arguments.SetMaxReceiveMessageSize(receive_limit_bytes(dimension));
   // gRPC's own back-off is slow: 5 s after 10 s without an answer.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);  // in truth the time to connect

@@ -72,19 +72,18 @@ bool Hub::wait_for_all(double until) {
   return news_.wait_until(lock, time_point_at(until), [&] { return all_have_spoken(); });
 }
 
-void Hub::take_iterates(std::vector<Heard>& heard) {
+std::size_t Hub::take_iterates(
+    const std::function<void(const std::string& name, const Message& message)>& receive) {
   const std::lock_guard lock(mutex_);
-  heard.resize(links_.size());
-  std::size_t k = 0;
+  std::size_t taken = 0;
   for (auto& [name, link] : links_) {
-    Heard& one = heard[k++];
-    one.name = name;
-    one.sequence.reset();
     if (!link->fresh) continue;
-    one.sequence = link->latest;
-    one.values.swap(link->values);
+    receive(name, {.sequence = link->latest, .payload = values_of(link->heard, widened_)});
     link->fresh = false;
+    v1::Iterate().Swap(&link->heard);  // d may be large: between messages a link keeps none
+    ++taken;
   }
+  return taken;
 }
 
 std::vector<v1::Heartbeat> Hub::take_heartbeats() {
@@ -107,6 +106,12 @@ std::vector<std::vector<double>> Hub::estimates() const {
   for (const auto& [name, link] : links_)
     if (!link->estimate.empty()) result.push_back(link->estimate);
   return result;
+}
+
+void Hub::forget_estimates() {
+  const std::lock_guard lock(mutex_);
+  keep_estimates_ = false;
+  for (const auto& [name, link] : links_) std::vector<double>().swap(link->estimate);
 }
 
 std::uint64_t Hub::newest_heard_of_self() const {

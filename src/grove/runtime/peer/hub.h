@@ -3,6 +3,7 @@
 #include <array>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -50,13 +51,6 @@ struct LinkStatus {
   LinkCounts counts;
 };
 
-/// A neighbour's newest iterate since the last look, if there is one.
-struct Heard {
-  std::string name;
-  std::optional<std::uint64_t> sequence;
-  std::vector<double> values;
-};
-
 /// Where the network threads and the agent's loop meet. One mutex guards it all; nobody waits for
 /// the network while holding it. Each link keeps only the newest word in either direction: a
 /// neighbour that is slow, hung or flooding costs the others nothing.
@@ -72,10 +66,14 @@ class Hub {
   /// Until every connected neighbour has sent an iterate, or the time (monotonic seconds) has come.
   /// True: all have spoken.
   bool wait_for_all(double until);
-  void take_iterates(std::vector<Heard>& heard);  ///< reuses the memory of the last call
+  /// Hands each neighbour's newest iterate since the last call to `receive`, which must be quick:
+  /// the hub stands still meanwhile, so that nothing is copied. Returns how many there were.
+  std::size_t take_iterates(
+      const std::function<void(const std::string& name, const Message& message)>& receive);
   std::vector<v1::Heartbeat> take_heartbeats();
   void set_estimate(const Vector& x);                  ///< told to neighbours that come
   std::vector<std::vector<double>> estimates() const;  ///< told by neighbours that came
+  void forget_estimates();                             ///< they are not needed any more
   std::uint64_t newest_heard_of_self() const;          ///< largest `heard` of all hellos
   std::vector<LinkStatus> links() const;
   std::array<std::uint64_t, refusal_kinds> strangers_refused() const;
@@ -88,7 +86,8 @@ class Hub {
   /// The next thing to say; waits for it. False: the session is over.
   bool next(const std::string& name, std::uint64_t session, v1::Envelope& envelope);
   /// False: the neighbour broke the protocol and the session must end.
-  bool deliver(const std::string& name, std::uint64_t session, const v1::Envelope& envelope);
+  /// An iterate is moved out of the envelope.
+  bool deliver(const std::string& name, std::uint64_t session, v1::Envelope& envelope);
   void end_session(const std::string& name, std::uint64_t session);
   void close();  ///< ends all sessions and waits
 
@@ -97,7 +96,7 @@ class Hub {
 
   std::optional<Flaw> admission_flaw(const v1::Hello& hello) const;
   void count_refusal(const std::string& name, const Flaw& flaw);
-  void keep(Link& link, const v1::Iterate& iterate);
+  void keep(Link& link, v1::Iterate& iterate);
   bool all_have_spoken() const;
 
   HubTerms terms_;
@@ -107,6 +106,8 @@ class Hub {
   std::map<std::string, std::unique_ptr<Link>> links_;
   std::uint64_t last_session_ = 0;
   std::vector<double> estimate_;
+  bool keep_estimates_ = true;
+  std::vector<double> widened_;  ///< the float32 iterate being received
   std::uint64_t newest_heard_of_self_ = 0;
   std::array<std::uint64_t, refusal_kinds> strangers_refused_{};
   std::set<std::pair<std::string, Refusal>> logged_;

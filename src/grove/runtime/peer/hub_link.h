@@ -22,7 +22,7 @@ struct Hub::Link {
 
   std::uint64_t latest = 0;  ///< newest sequence accepted
   bool fresh = false;
-  std::vector<double> values;
+  v1::Iterate heard;
   std::optional<v1::Heartbeat> heard_heartbeat;
   std::vector<double> estimate;
 };

@@ -49,7 +49,7 @@ std::optional<Flaw> Hub::admit(const v1::Hello& hello, std::uint64_t& session) {
   link->float32 = terms_.float32 && hello.float32();
   link->iterate_waiting = false;
   link->heartbeat.reset();
-  link->estimate.assign(hello.estimate().begin(), hello.estimate().end());
+  if (keep_estimates_) link->estimate.assign(hello.estimate().begin(), hello.estimate().end());
   newest_heard_of_self_ = std::max(newest_heard_of_self_, hello.heard());
   news_.notify_all();
   return std::nullopt;
@@ -95,24 +95,27 @@ bool Hub::next(const std::string& name, std::uint64_t session, v1::Envelope& env
   return true;
 }
 
-void Hub::keep(Link& link, const v1::Iterate& iterate) {
+void Hub::keep(Link& link, v1::Iterate& iterate) {
   link.latest = iterate.sequence();
-  unpack(iterate, link.values);
+  link.heard.Swap(&iterate);
   link.fresh = true;
   ++link.counts.iterates_received;
   news_.notify_one();
 }
 
-bool Hub::deliver(const std::string& name, std::uint64_t session, const v1::Envelope& envelope) {
+bool Hub::deliver(const std::string& name, std::uint64_t session, v1::Envelope& envelope) {
   const std::lock_guard lock(mutex_);
   Link& link = *links_.at(name);
   if (link.session != session) return false;
-  link.counts.bytes_received += envelope.ByteSizeLong();
+  const std::size_t bytes = envelope.ByteSizeLong();
+  link.counts.bytes_received += bytes;
   std::optional<Flaw> flaw;
-  if (envelope.has_iterate()) {
+  if (bytes > largest_message_bytes(terms_.dimension)) {
+    flaw = Flaw{Refusal::too_large, fmt::format("message of {} bytes", bytes)};
+  } else if (envelope.has_iterate()) {
     flaw = flaw_of(envelope.iterate(),
                    {.dimension = terms_.dimension, .float32 = link.float32, .latest = link.latest});
-    if (!flaw) keep(link, envelope.iterate());
+    if (!flaw) keep(link, *envelope.mutable_iterate());
   } else if (envelope.has_heartbeat()) {
     flaw = flaw_of(envelope.heartbeat());
     if (!flaw) link.heard_heartbeat = envelope.heartbeat();

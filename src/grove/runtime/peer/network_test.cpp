@@ -4,32 +4,30 @@
 #include <thread>
 
 #include <gtest/gtest.h>
-#include <spdlog/sinks/ostream_sink.h>
 
 #include "grove/base/file.h"
 #include "grove/run/run.h"
-#include "grove/runtime/peer/certificates.h"
-#include "grove/runtime/peer/clock.h"
-#include "grove/runtime/peer/free_ports.h"
 #include "grove/runtime/peer/layout.h"
+#include "grove/runtime/peer/operator.h"
 #include "grove/runtime/peer/peer.h"
 #include "grove/runtime/peer/test_folder.h"
+#include "grove/runtime/peer/test_log.h"
+#include "grove/runtime/peer/test_wait.h"
 
 namespace grove::peer {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr double time_limit_seconds = 150;
 
 /// A peer in a thread of its own.
 class LivePeer {
  public:
   explicit LivePeer(PeerConfig config)
-      : hooks_{.log = std::make_shared<spdlog::logger>(
-                   "peer", std::make_shared<spdlog::sinks::ostream_sink_mt>(log_)),
-               .interrupted =
-                   [this] { return stop_ || monotonic_seconds() > began_ + time_limit_seconds; }},
-        thread_([this, told = std::move(config)] { result_.emplace(run_peer(told, hooks_)); }) {}
+      : hooks_{.log = logger_to(log_), .interrupted = [this] { return stop_.load(); }},
+        thread_([this, told = std::move(config)] {
+          result_.emplace(run_peer(told, hooks_));
+          ended_ = true;
+        }) {}
   ~LivePeer() { stop(); }
 
   void stop() {
@@ -38,18 +36,20 @@ class LivePeer {
   }
   /// Waits for the network to agree.
   bool converged() {
-    if (thread_.joinable()) thread_.join();
-    return result_ && *result_ && **result_ == PeerOutcome::converged;
+    eventually([&] { return ended_.load(); });
+    stop();  // of no effect on a peer that has ended
+    return outcome() == PeerOutcome::converged;
   }
-  std::string log() {
-    EXPECT_FALSE(thread_.joinable());
-    return log_.str();
+  /// Of a peer that has ended; nothing: it could not start.
+  std::optional<PeerOutcome> outcome() const {
+    return result_ && *result_ ? std::optional(**result_) : std::nullopt;
   }
+  std::string log() { return log_->text(); }
+  bool logged(const std::string& words) { return log_->has(words); }
 
  private:
-  double began_ = monotonic_seconds();
-  std::atomic<bool> stop_ = false;
-  std::ostringstream log_;
+  std::atomic<bool> stop_ = false, ended_ = false;
+  std::shared_ptr<TestLog> log_ = std::make_shared<TestLog>();
   PeerHooks hooks_;
   std::optional<Result<PeerOutcome>> result_;
   std::thread thread_;
@@ -85,6 +85,14 @@ class Network {
     PeerConfig slow = config(peer);
     slow.fault_delay_seconds = 0.03;
     return slow;
+  }
+  /// Waits until the peer, as it tells the operator, is in the middle of the training.
+  bool has_worked(std::size_t peer) const {
+    const auto identity = load_identity(layout.operator_files());
+    return eventually([&] {
+      const auto status = ask_status(layout.peers[peer], *identity);
+      return status && status->at("activations") >= 10;
+    });
   }
 
  private:
@@ -144,7 +152,6 @@ TEST(PeerNetwork, SurvivesLostAndLateMessagesAndAnyOrderOfStarting) {
     config.fault_loss = 0.2;
     config.fault_delay_seconds = 0.005;
     peers.push_back(std::make_unique<LivePeer>(config));
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
   for (auto& peer : peers) ASSERT_TRUE(peer->converged()) << peer->log();
   const Vector optimum = network.optimum();
@@ -160,14 +167,16 @@ TEST(PeerNetwork, APeerThatIsStoppedResumesAndADamagedCheckpointIsSetAside) {
   const fs::path checkpoint = network.layout.peers[3].folder / "state" / "checkpoint.bin";
   {
     LivePeer third(network.slow_config(3));
-    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    ASSERT_TRUE(network.has_worked(3));
   }
   ASSERT_TRUE(fs::exists(checkpoint));
   std::ofstream(checkpoint, std::ios::app) << "x";
-  LivePeer again(network.slow_config(3));
+  PeerConfig patient = network.slow_config(3);
+  patient.contact_seconds = 60;  // however long a busy machine takes to connect them
+  LivePeer again(patient);
   ASSERT_TRUE(again.converged()) << again.log();
-  EXPECT_NE(again.log().find("set aside"), std::string::npos);
-  EXPECT_NE(again.log().find("starting from the values of"), std::string::npos) << again.log();
+  EXPECT_TRUE(again.logged("set aside")) << again.log();
+  EXPECT_TRUE(again.logged("starting from the values of 2 neighbours")) << again.log();
   EXPECT_TRUE(fs::exists(checkpoint.string() + ".bad-1"));
   for (auto& peer : peers) ASSERT_TRUE(peer->converged()) << peer->log();
   for (std::size_t k = 0; k < 4; ++k)
@@ -202,11 +211,10 @@ TEST(PeerNetwork, GoesOnWithoutTheHolderOfTheRegularizerWhenItNeverComesBack) {
   auto holder = std::make_unique<LivePeer>(config_of(0));
   for (const std::size_t k : {1u, 2u, 3u})
     peers.push_back(std::make_unique<LivePeer>(config_of(k)));
-  std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+  for (const std::size_t k : {0u, 1u, 2u, 3u}) ASSERT_TRUE(network.has_worked(k));
   holder.reset();
   for (auto& peer : peers) ASSERT_TRUE(peer->converged()) << peer->log();
-  EXPECT_NE(peers[0]->log().find("holding the regularizer members=3"), std::string::npos)
-      << peers[0]->log();
+  EXPECT_TRUE(peers[0]->logged("holding the regularizer members=3")) << peers[0]->log();
   const Vector optimum = optimum_over(network, {1, 2, 3});
   for (const std::size_t k : {1u, 2u, 3u})
     EXPECT_LT(relative_error(network.model(k), optimum), 1e-6) << "peer " << k;
@@ -222,13 +230,13 @@ TEST(PeerNetwork, ANewPeerWithItsOwnDataJoinsWhileTheOthersRun) {
     config.members = 4;  // so that the three do not finish before it comes
     peers.push_back(std::make_unique<LivePeer>(config));
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+  for (const std::size_t k : {0u, 1u, 2u}) ASSERT_TRUE(network.has_worked(k));
   PeerConfig newcomer = network.config(3);
   newcomer.join = true;
   LivePeer fourth(newcomer);
   ASSERT_TRUE(fourth.converged()) << fourth.log();
   for (auto& peer : peers) ASSERT_TRUE(peer->converged()) << peer->log();
-  EXPECT_NE(peers[0]->log().find("joined peer=peer-3"), std::string::npos) << peers[0]->log();
+  EXPECT_TRUE(peers[0]->logged("joined peer=peer-3")) << peers[0]->log();
   const Vector optimum = network.optimum();
   for (std::size_t k = 0; k < 4; ++k)
     EXPECT_LT(relative_error(network.model(k), optimum), 1e-6) << "peer " << k;
@@ -236,14 +244,61 @@ TEST(PeerNetwork, ANewPeerWithItsOwnDataJoinsWhileTheOthersRun) {
 
 TEST(PeerNetwork, KeepsRunningWhereTheStateDirectoryCannotBeWritten) {
   const Network network(small_problem(2));
-  PeerConfig config = network.config(0);
   // A file where the directory should be: fails for root, too.
   std::ofstream(network.layout.peers[0].folder / "state") << "in the way";
-  LivePeer other(network.config(1)), blocked(config);
-  EXPECT_TRUE(other.converged()) << other.log();
-  blocked.stop();
-  EXPECT_NE(blocked.log().find("no checkpoint"), std::string::npos) << blocked.log();
+  LivePeer blocked(network.config(0)), other(network.config(1));
+  EXPECT_TRUE(other.converged()) << other.log();  // which takes two
   EXPECT_LT(relative_error(network.model(1), network.optimum()), 1e-6);
+  EXPECT_FALSE(blocked.converged());
+  EXPECT_EQ(blocked.outcome(), PeerOutcome::unsaved);
+  EXPECT_TRUE(blocked.logged("no checkpoint")) << blocked.log();
+  EXPECT_TRUE(blocked.logged("no model")) << blocked.log();
+}
+
+TEST(PeerNetwork, AgreesToFloat32AndStillReachesTheOptimumToItsRounding) {
+  const Network network(small_problem(2));
+  const auto config_of = [&](std::size_t k) {
+    PeerConfig config = network.config(k);
+    config.float32 = true;
+    config.training.tolerance = 1e-6;
+    return config;
+  };
+  LivePeer first(config_of(0)), second(config_of(1));
+  ASSERT_TRUE(first.converged()) << first.log();
+  ASSERT_TRUE(second.converged()) << second.log();
+  for (std::size_t k = 0; k < 2; ++k)
+    EXPECT_LT(relative_error(network.model(k), network.optimum()), 1e-4) << "peer " << k;
+}
+
+TEST(PeerNetwork, APeerThatIsToldToStopLeavesACheckpointAndItsModelAndResumesThere) {
+  const Network network(small_problem(2));
+  const fs::path state = network.layout.peers[0].folder / "state";
+  PeerConfig config = network.config(0);
+  config.checkpoint_seconds = 1e6;  // only the final one
+  std::uint64_t activations = 0;
+  {
+    LivePeer other(network.slow_config(1)), peer(config);
+    ASSERT_TRUE(network.has_worked(0));
+    peer.stop();
+    EXPECT_EQ(peer.outcome(), PeerOutcome::stopped);
+  }
+  const auto summary = nlohmann::json::parse(*read_file(state / "summary.json"));
+  EXPECT_EQ(summary.at("outcome"), "stopped");
+  activations = summary.at("activations");
+  EXPECT_TRUE(fs::exists(state / "model.json"));
+  LivePeer again(config);
+  ASSERT_TRUE(eventually([&] { return again.logged("resumed"); }));
+  EXPECT_TRUE(again.logged("resumed activations=" + std::to_string(activations))) << again.log();
+}
+
+TEST(PeerNetwork, TheSameStateDirectoryIsNeverUsedByTwo) {
+  const Network network(small_problem(2));
+  LivePeer first(network.config(0));
+  ASSERT_TRUE(eventually([&] { return first.logged("started"); }));
+  const PeerHooks hooks{.log = logger_to(std::make_shared<TestLog>())};
+  const auto second = run_peer(network.config(0), hooks);
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().text().find("in use by another process"), std::string::npos);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "grove/runtime/peer/operator.h"
 
+#include "grove/runtime/peer/clock.h"
 #include "grove/runtime/peer/dialer.h"
 
 namespace grove::peer {
@@ -15,7 +16,7 @@ Result<Reply> ask(const Layout::Peer& peer, const TlsIdentity& identity,
                   Call<Request, Reply> call) {
   const auto stub = v1::Peer::NewStub(channel_to({peer.name, peer.address}, identity, 0));
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + answer_time);
+  context.set_deadline(deadline_in(answer_time));
   Reply reply;
   const grpc::Status status = (stub.get()->*call)(&context, Request(), &reply);
   if (!status.ok()) return Error{peer.name, "does not answer: " + status.error_message()};

@@ -18,7 +18,6 @@ namespace grove::peer {
 namespace {
 
 constexpr double longest_patience_seconds = 1;
-constexpr double first_contact_seconds = 2;  ///< wait for neighbours before starting from nothing
 constexpr int calm_beats = 3;  ///< heartbeats a residual must stay below the tolerance
 constexpr int farewell_beats = 3;
 
@@ -116,6 +115,7 @@ class Peer {
       hooks_.log->info("resumed activations={} neighbours={}", agent_->activations(),
                        agent_->neighbours().size());
     }
+    hub_.forget_estimates();
     for (const auto& neighbour : config_.neighbours)
       if (!agent_->has(neighbour.name)) agent_->add(neighbour.name);
     for (std::size_t slot = 0; slot < agent_->neighbours().size(); ++slot)
@@ -133,11 +133,12 @@ class Peer {
     const Index dimension = problem_.objective->dimension();
     Vector start = Vector::Zero(dimension);
     problem_.regularizer.prox(1, Vector::Zero(dimension), start);
-    const double until = monotonic_seconds() + first_contact_seconds;
-    while (!has_past && monotonic_seconds() < until && !asked_to_stop() && !all_connected())
+    if (has_past) return start;
+    const double until = monotonic_seconds() + config_.contact_seconds;
+    while (monotonic_seconds() < until && !asked_to_stop() && !all_connected())
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     const auto told = hub_.estimates();
-    if (has_past || told.empty()) return start;
+    if (told.empty()) return start;
     start.setZero();
     for (const auto& x : told)
       start += Eigen::Map<const Vector>(x.data(), dimension) / static_cast<double>(told.size());
@@ -150,15 +151,12 @@ class Peer {
   bool asked_to_stop() const { return told_to_stop_ || hooks_.interrupted(); }
 
   void work(double now) {
-    hub_.take_iterates(heard_);
-    bool news = false;
-    for (const Heard& heard : heard_) {
-      if (!heard.sequence) continue;
-      agent_->receive(heard.name, *heard.sequence, heard.values);
-      news = true;
-    }
+    const auto news = hub_.take_iterates([this](const std::string& name, const Message& message) {
+      agent_->receive(name, message);
+    });
     // Alone with nothing new, work ever less often.
-    patience_ = news ? config_.patience_seconds : std::min(2 * patience_, longest_patience_seconds);
+    patience_ =
+        news > 0 ? config_.patience_seconds : std::min(2 * patience_, longest_patience_seconds);
     agent_->activate(hub_.newest_heard_of_self());
     for (std::size_t slot = 0; slot < agent_->neighbours().size(); ++slot)
       hub_.say(agent_->neighbours()[slot], agent_->message_to(slot));
@@ -237,13 +235,15 @@ class Peer {
     hub_.close();
     dialers_.clear();
     server_->shut_down();
-    if (const Status status = folder_.write_results(config_, problem_, agent_->answer(),
-                                                    status_.phase, to_json(status_));
-        !status)
-      return status.error();
     hooks_.log->info("ended outcome={} activations={} residual={:.3g}",
                      converged ? "converged" : "stopped", agent_->activations(),
                      agent_->residual());
+    if (const Status status = folder_.write_results(config_, problem_, agent_->answer(),
+                                                    status_.phase, to_json(status_));
+        !status) {
+      hooks_.log->error("no model: {}", status.error().text());
+      return PeerOutcome::unsaved;
+    }
     return converged ? PeerOutcome::converged : PeerOutcome::stopped;
   }
 
@@ -282,7 +282,6 @@ class Peer {
   mutable std::mutex status_mutex_;
   PeerStatus status_;
 
-  std::vector<Heard> heard_;
   double patience_ = config_.patience_seconds;
   double last_work_ = 0, next_beat_ = 0, last_save_ = began_, saved_at_ = -1;
   double worst_since_beat_ = 0;

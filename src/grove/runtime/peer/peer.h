@@ -12,7 +12,7 @@
 
 namespace grove::peer {
 
-enum class PeerOutcome { converged, stopped };
+enum class PeerOutcome { converged, stopped, unsaved /**< its answer could not be written */ };
 
 /// What the peer may not decide itself.
 struct PeerHooks {

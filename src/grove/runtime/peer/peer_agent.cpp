@@ -77,12 +77,11 @@ void PeerAgent::hold_regularizer(bool holds, std::size_t members) {
               members);
 }
 
-void PeerAgent::receive(const std::string& name, std::uint64_t sequence,
-                        const std::vector<double>& values) {
+void PeerAgent::receive(const std::string& name, const Message& message) {
   const std::size_t slot = slot_of(name);
   if (slot == names_.size()) return;  // a link not yet, or no longer, taken up
-  agent_.receive(slot, Message{.sequence = sequence, .payload = values});
-  heard_[slot] = std::max(heard_[slot], sequence);
+  agent_.receive(slot, message);
+  heard_[slot] = std::max(heard_[slot], message.sequence);
   heard_now_[slot] = 1;
 }
 

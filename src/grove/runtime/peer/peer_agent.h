@@ -29,7 +29,7 @@ class PeerAgent {
   void drop(const std::string& name);
   void hold_regularizer(bool holds, std::size_t members);
 
-  void receive(const std::string& name, std::uint64_t sequence, const std::vector<double>& values);
+  void receive(const std::string& name, const Message& message);
   /// One activation, as a life after the one in which others heard `heard_of_self`.
   void activate(std::uint64_t heard_of_self);
   Message message_to(std::size_t slot) const { return agent_.message_to(slot); }

@@ -13,6 +13,14 @@
 namespace grove::peer {
 namespace {
 
+/// HOST:PORT. The host is never left out: some libraries take that for every address there is.
+bool is_address(std::string_view text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return false;
+  const auto port = parse_integer(text.substr(colon + 1));
+  return port && *port >= 1 && *port <= 65'535;
+}
+
 Option neighbours_option(std::vector<NeighbourAddress>& target) {
   return {
       "neighbours",
@@ -26,7 +34,7 @@ Option neighbours_option(std::vector<NeighbourAddress>& target) {
           entry = trim(entry);
           const auto at = entry.find('@');
           if (at == std::string_view::npos || !is_peer_name(entry.substr(0, at)) ||
-              entry.rfind(':') == std::string_view::npos || entry.rfind(':') < at)
+              !is_address(entry.substr(at + 1)))
             return Error{"", fmt::format("'{}' is not possible; expected NAME@HOST:PORT, the "
                                          "name of lower-case letters, digits and hyphens",
                                          entry)};
@@ -106,6 +114,10 @@ void add_running_options(PeerConfig& config, std::vector<Option>& options) {
       number_option({"linger", "S", "how long to help the others finish (30)", running},
                     config.linger_seconds, wait));
   options.push_back(
+      number_option({"contact-wait", "S",
+                     "without a checkpoint, wait so long for the neighbours' values (2)", running},
+                    config.contact_seconds, wait));
+  options.push_back(
       number_option({"patience", "S", "how long to wait for the slowest neighbour (0.02)", running},
                     config.patience_seconds, positive));
   options.push_back(number_option({"heartbeat", "S", "seconds between heartbeats (0.2)", running},
@@ -166,7 +178,14 @@ Status check_security(const PeerConfig& config) {
 
 Status check(const PeerConfig& config) {
   if (const Status status = check_names(config); !status) return status;
-  if (config.listen.empty()) return Error{"", "listen: missing; expected HOST:PORT"};
+  if (!is_address(config.listen))
+    return Error{"", fmt::format("listen: '{}' is not possible; expected HOST:PORT, such as "
+                                 "127.0.0.1:7000",
+                                 config.listen)};
+  if (!config.metrics.empty() && !is_address(config.metrics))
+    return Error{"", fmt::format("metrics: '{}' is not possible; expected HOST:PORT, such as "
+                                 "127.0.0.1:9100",
+                                 config.metrics)};
   if (const Status status = check_security(config); !status) return status;
   if (!is_druid(config.training.method))
     return Error{"",

@@ -42,6 +42,7 @@ struct PeerConfig {
   double checkpoint_seconds = 5;
   double forget_seconds = 600;
   double linger_seconds = 30;
+  double contact_seconds = 2;
   double patience_seconds = 0.02;
   double heartbeat_seconds = 0.2;
   std::string metrics;

@@ -92,7 +92,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerSettings& settings, Hu
   grpc::ServerBuilder builder;
   builder.AddListeningPort(settings.listen, server_credentials(settings.identity), &server->port_);
   builder.RegisterService(server->service_.get());
-  builder.SetMaxReceiveMessageSize(static_cast<int>(largest_message_bytes(settings.dimension)));
+  builder.SetMaxReceiveMessageSize(receive_limit_bytes(settings.dimension));
   grpc::ResourceQuota quota("peer");
   quota.SetMaxThreads(static_cast<int>(2 * settings.neighbours + 16));
   builder.SetResourceQuota(quota);
@@ -108,7 +108,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerSettings& settings, Hu
 void Server::shut_down() {
   if (!server_) return;
   cancels_.cut_all();
-  server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
+  server_->Shutdown(deadline_in(std::chrono::milliseconds(500)));
   server_->Wait();
   server_.reset();
 }

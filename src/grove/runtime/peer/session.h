@@ -1,33 +1,37 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
 
+#include "grove/runtime/peer/clock.h"
 #include "grove/runtime/peer/hub.h"
 
 namespace grove::peer {
 
 constexpr double hello_seconds = 5;  ///< time for a new stream to say hello
 
-/// Lets at most `per_second` messages of one neighbour through and sleeps for the rest, so that the
-/// flow control of the stream holds a flooding neighbour back.
+/// Lets at most 50,000 messages a second of one neighbour through: its reader rests for the other
+/// time, so that the flow control of the stream holds a flooding neighbour back.
 class Throttle {
  public:
-  void pass() {
-    if (++count_ < window_messages) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (now < began_ + window) std::this_thread::sleep_until(began_ + window);
-    began_ = std::chrono::steady_clock::now();
-    count_ = 0;
+  explicit Throttle(double now) : window_began_(now) {}
+
+  /// Seconds to rest after one more message, read at `now`.
+  double rest_after_message(double now) {
+    if (++messages_ < window_messages) return 0;
+    const double rest = std::max(0.0, window_began_ + window_seconds - now);
+    messages_ = 0;
+    window_began_ = now + rest;
+    return rest;
   }
 
  private:
-  static constexpr int per_second = 50'000;
-  static constexpr int window_messages = per_second / 50;
-  static constexpr std::chrono::milliseconds window{20};
-  int count_ = 0;
-  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  static constexpr int window_messages = 1000;
+  static constexpr double window_seconds = 0.02;
+  int messages_ = 0;
+  double window_began_;
 };
 
 /// Both directions of a stream whose hellos are exchanged, until either end closes it. `Stream` is
@@ -37,12 +41,16 @@ void converse(Stream& stream, Hub& hub, const std::string& name, std::uint64_t s
               const Cancel& cancel) {
   std::thread writer([&] {
     v1::Envelope envelope;
-    while (hub.next(name, session, envelope) && stream.Write(envelope)) {
-    }
+    // What was sent is let go of at once: d may be large.
+    while (hub.next(name, session, envelope) && stream.Write(envelope)) envelope.Clear();
   });
-  Throttle throttle;
+  Throttle throttle(monotonic_seconds());
   v1::Envelope envelope;
-  while (stream.Read(&envelope) && hub.deliver(name, session, envelope)) throttle.pass();
+  while (stream.Read(&envelope) && hub.deliver(name, session, envelope)) {
+    envelope.Clear();
+    const double rest = throttle.rest_after_message(monotonic_seconds());
+    if (rest > 0) std::this_thread::sleep_for(std::chrono::duration<double>(rest));
+  }
   hub.end_session(name, session);
   cancel();  // a writer held back by a neighbour that does not read must end, too
   writer.join();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -18,7 +19,6 @@ namespace {
 constexpr double restart_after_seconds = 0.3;
 constexpr double quick_death_seconds = 2;
 constexpr int most_quick_deaths = 5;
-constexpr int bad_config_code = 2;
 
 /// A peer that ends by itself says in its summary how.
 bool converged(const Layout::Peer& peer) {
@@ -59,9 +59,14 @@ void Supervisor::start(std::size_t peer, double now) {
   posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
   std::string program = program_.string(), command = "peer", flag = "--config", value = config;
   char* arguments[] = {program.data(), command.data(), flag.data(), value.data(), nullptr};
+  // In a group of its own: a Ctrl-C is for the supervisor, which then ends the peers cleanly.
+  posix_spawnattr_t group;
+  posix_spawnattr_init(&group);
+  posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
   Child& child = children_[peer];
   const int failed =
-      ::posix_spawn(&child.process, program.c_str(), &files, nullptr, arguments, environ);
+      ::posix_spawn(&child.process, program.c_str(), &files, &group, arguments, environ);
+  posix_spawnattr_destroy(&group);
   posix_spawn_file_actions_destroy(&files);
   child.started = now;
   child.state = failed == 0 ? State::running : State::failed;
@@ -85,8 +90,8 @@ void Supervisor::note_end(std::size_t peer, int wait_status, double now) {
     return;
   }
   child.quick_deaths = now - child.started < quick_death_seconds ? child.quick_deaths + 1 : 0;
-  const bool hopeless = (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == bad_config_code) ||
-                        child.quick_deaths >= most_quick_deaths;
+  // A peer that gives up by itself would again; one that was killed or crashed may not.
+  const bool hopeless = WIFEXITED(wait_status) || child.quick_deaths >= most_quick_deaths;
   child.state = hopeless || ending_ ? State::failed : State::waiting;
   child.start_at = now + restart_after_seconds;
   ++child.restarts;
@@ -103,8 +108,13 @@ bool Supervisor::all_converged() const {
                              [](const Child& child) { return child.state == State::converged; });
 }
 
+bool Supervisor::any_failed() const {
+  return std::ranges::any_of(children_,
+                             [](const Child& child) { return child.state == State::failed; });
+}
+
 void Supervisor::terminate() {
-  ending_ = true;
+  if (std::exchange(ending_, true)) return;  // a second signal would kill
   for (const Child& child : children_)
     if (child.state == State::running) ::kill(child.process, SIGTERM);
 }

@@ -24,7 +24,8 @@ class Supervisor {
   State state(std::size_t peer) const { return children_[peer].state; }
   int restarts(std::size_t peer) const { return children_[peer].restarts; }
   bool all_converged() const;
-  void terminate();  ///< asks all to end cleanly
+  bool any_failed() const;  ///< could not start, gave up, or died again and again
+  void terminate();         ///< asks all, once, to end cleanly
 
  private:
   struct Child {

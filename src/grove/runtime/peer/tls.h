@@ -22,7 +22,7 @@ struct TlsFiles {
 /// PEM texts; all empty: plaintext.
 struct TlsIdentity {
   std::string ca, certificate, key;
-  bool secure() const { return !key.empty(); }
+  bool secure() const { return !ca.empty(); }
 };
 Result<TlsIdentity> load_identity(const TlsFiles& files);
 

@@ -26,12 +26,13 @@ enum class Refusal {
   unknown_peer,
   duplicate_peer,
   malformed,
+  too_large,
   wrong_dimension,
   not_finite,
   stale_sequence,
   absurd_sequence,
 };
-constexpr std::size_t refusal_kinds = 11;
+constexpr std::size_t refusal_kinds = 12;
 std::string_view name_of(Refusal refusal);
 
 /// Names are what certificates carry: lower-case letters, digits and inner hyphens, as in DNS.
@@ -65,9 +66,12 @@ std::optional<Flaw> flaw_of(const v1::Heartbeat& heartbeat);
 
 /// No honest message of a network with this dimension is longer.
 std::size_t largest_message_bytes(Index dimension);
+/// What gRPC may read at all. Up to here a message that is too large is counted as such; beyond, it
+/// is not even read and the stream ends.
+int receive_limit_bytes(Index dimension);
 
-/// The values, whichever way they were sent. `into` keeps its memory between messages.
-void unpack(const v1::Iterate& iterate, std::vector<double>& into);
+/// The values, whichever way they were sent: those of the message itself, or `widened`.
+std::span<const double> values_of(const v1::Iterate& iterate, std::vector<double>& widened);
 void pack(std::uint64_t sequence, std::span<const double> values, bool float32, v1::Iterate& into);
 
 }  // namespace grove::peer

@@ -23,8 +23,8 @@ inline void fuzz_wire(std::string_view bytes) {
   for (const bool float32 : {false, true}) {
     const IterateTerms terms{.dimension = dimension, .float32 = float32, .latest = 5};
     if (flaw_of(envelope.iterate(), terms)) continue;
-    std::vector<double> values;
-    unpack(envelope.iterate(), values);
+    std::vector<double> widened;
+    const auto values = values_of(envelope.iterate(), widened);
     if (values.size() != dimension || envelope.iterate().sequence() <= 5) std::abort();
     for (const double value : values)
       if (!std::isfinite(value)) std::abort();

@@ -84,16 +84,18 @@ TEST(Iterate, IsRefusedForDimensionSequenceOrNumbersThatAreNone) {
 
 TEST(Iterate, TravelsExactlyAsDoublesAndToSevenDigitsAsFloats) {
   const std::vector<double> values{1.0 / 3, -2e-30, 5};
-  std::vector<double> back;
+  std::vector<double> widened;
   v1::Iterate iterate;
+  const auto back = [&] {
+    const auto span = values_of(iterate, widened);
+    return std::vector<double>(span.begin(), span.end());
+  };
   pack(3, values, false, iterate);
-  unpack(iterate, back);
-  EXPECT_EQ(back, values);
+  EXPECT_EQ(back(), values);
   pack(3, values, true, iterate);
   EXPECT_FALSE(flaw_of(iterate, {.dimension = 3, .float32 = true}));
   EXPECT_EQ(refusal_of(flaw_of(iterate, {.dimension = 3})), Refusal::wrong_dimension);
-  unpack(iterate, back);
-  EXPECT_EQ(back, (std::vector<double>{1.0f / 3, -2e-30f, 5}));
+  EXPECT_EQ(back(), (std::vector<double>{1.0f / 3, -2e-30f, 5}));
 }
 
 TEST(Heartbeat, NamesEachMemberOnceWithAPossiblePhase) {

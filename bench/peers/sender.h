@@ -1,0 +1,47 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include "grove/base/types.h"
+#include "grove/runtime/peer/certificates.h"
+#include "grove/runtime/peer/tls.h"
+
+namespace grove::bench {
+
+/// Pins this process and the threads it will start to one core, where there are several.
+void pin_to_core(int core);
+
+constexpr auto receiver_name = "receiver";
+std::string sender_name(int stream);
+constexpr auto bench_network = "bench";
+constexpr auto bench_fingerprint = "bench";
+peer::TlsIdentity identity_of(const peer::CertifiedKey& authority, const std::string& name);
+
+/// The other end of the measured streams: a process of its own on a core of its own.
+class Sender {
+ public:
+  enum class Manner {
+    flood,  ///< `streams` neighbours that write iterates as fast as the receiver reads
+    peer,   ///< one neighbour as it is in a peer: says to its hub, which sends
+  };
+  struct Job {
+    Manner manner = Manner::flood;
+    Index dimension = 0;
+    int streams = 1;
+    int port = 0;
+  };
+
+  /// Forks, so it must come before anything that starts threads (gRPC does).
+  explicit Sender(const peer::CertifiedKey& authority);
+  ~Sender();
+  Sender(const Sender&) = delete;
+  Sender& operator=(const Sender&) = delete;
+
+  void start(const Job& job);  ///< ends when the receiver closes the streams
+
+ private:
+  int jobs_ = -1;  ///< file descriptor: the write end of a pipe to the process
+  pid_t process_ = -1;
+};
+
+}  // namespace grove::bench
