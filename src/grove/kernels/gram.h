@@ -20,8 +20,9 @@ struct Panel {
 /// The panel that begins at a column, in a block with `stride` columns.
 template <class Set>
 Panel<Set> panel_at(const double* panels, Index column, Index stride) {
-  const Index left = stride - column;
-  return {panels + column * panel_rows, left < panel_width<Set> ? left : panel_width<Set>, column};
+  Index width = stride - column;
+  if (width > panel_width<Set>) width = panel_width<Set>;
+  return {panels + column * panel_rows, width, column};
 }
 
 /// Rows of up to two panels at once, which halves what is spent on finding rows and roots.
@@ -192,8 +193,8 @@ void add_tiles(const double* panels, const Panel<Set>& lower, Index begin, Index
 template <class Set>
 void add_gram(const double* panels, Index count, Index dimension, double* hessian,
               std::span<const double> upcoming) {
-  constexpr Index group =
-      192 * 1024 / sizeof(double) / panel_rows / panel_width<Set> * panel_width<Set>;
+  constexpr Index numbers = 24 * Index{1024};  // 192 kB
+  constexpr Index group = numbers / panel_rows / panel_width<Set> * panel_width<Set>;
   const Index stride = padded(dimension);
   const Square square{hessian, dimension};
   Prefetch next{reinterpret_cast<const char*>(upcoming.data()),

@@ -7,7 +7,7 @@ namespace {
 
 /// A block is read twice, for margins and for the gradient: it should still be in the second-level
 /// cache then, which has 256 kB or more, and be long enough for its fixed cost.
-constexpr Index block_bytes = 64 * 1024;
+constexpr Index block_bytes = Index{64} * 1024;
 constexpr Index shortest_block = 8, longest_block = 64;
 static_assert(kernels::panel_rows % longest_block == 0, "blocks fill the panels exactly");
 
@@ -25,7 +25,7 @@ Index rows_per_block(Index stride) {
 /// Narrow rows go to the Hessian block by block, so that a block and its scaled copy, 16 kB each at
 /// most, share the first-level cache; wide ones gather until the panels are full.
 Index rows_per_gram(Index stride) {
-  return bytes_of(longest_block, stride) <= 16 * 1024 ? longest_block : kernels::panel_rows;
+  return bytes_of(longest_block, stride) <= Index{16} * 1024 ? longest_block : kernels::panel_rows;
 }
 
 }  // namespace
