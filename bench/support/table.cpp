@@ -1,5 +1,7 @@
 #include "support/table.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -39,6 +41,27 @@ double best_seconds(int repetitions, const std::function<void()>& work) {
     work();
     best = std::min(best, std::chrono::duration<double>(Clock::now() - began).count());
   }
+  return best;
+}
+
+namespace {
+
+double thread_seconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+}  // namespace
+
+std::vector<double> contest(int repetitions, const std::vector<std::function<void()>>& contenders) {
+  std::vector<double> best(contenders.size(), std::numeric_limits<double>::infinity());
+  for (int repetition = 0; repetition < repetitions; ++repetition)
+    for (std::size_t k = 0; k < contenders.size(); ++k) {
+      const double began = thread_seconds();
+      contenders[k]();
+      best[k] = std::min(best[k], thread_seconds() - began);
+    }
   return best;
 }
 

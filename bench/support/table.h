@@ -23,4 +23,8 @@ int report(const std::string& title, const std::vector<Row>& rows, int argc, cha
 /// The shortest of several timings of `work` in seconds: noise only ever adds.
 double best_seconds(int repetitions, const std::function<void()>& work);
 
+/// The shortest of several timings of each contender, in processor seconds of this thread. They run
+/// by turns, so that what disturbs the machine meanwhile disturbs all of them.
+std::vector<double> contest(int repetitions, const std::vector<std::function<void()>>& contenders);
+
 }  // namespace grove::bench

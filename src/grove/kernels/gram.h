@@ -20,38 +20,41 @@ struct Panel {
 /// The panel that begins at a column, in a block with `stride` columns.
 template <class Set>
 Panel<Set> panel_at(const double* panels, Index column, Index stride) {
-  const Index left = stride - column;
-  return {panels + column * panel_rows, left < panel_width<Set> ? left : panel_width<Set>, column};
+  Index width = stride - column;
+  if (width > panel_width<Set>) width = panel_width<Set>;
+  return {panels + column * panel_rows, width, column};
 }
 
+/// Rows of up to two panels at once, which halves what is spent on finding rows and roots.
 template <class Set, int Packs>
-void scale_columns(const Rows& rows, const double* roots, Index column, double* to) {
-  for (Index k = 0; k < rows.count; ++k, to += Packs * Set::lanes) {
+void scale_columns(const Rows& rows, const double* roots, Index column, Index first,
+                   double* panels) {
+  constexpr int first_packs = Packs < 3 ? Packs : 3, second_packs = Packs - first_packs;
+  double* to = panels + column * panel_rows + first * first_packs * Set::lanes;
+  double* beside =
+      panels + (column + panel_width<Set>)*panel_rows + first * second_packs * Set::lanes;
+  for (Index k = 0; k < rows.count; ++k) {
     const double* from = rows.row(k) + column;
     const Pack<Set> root = splat<Set>(roots[k]);
 #pragma GCC unroll 3
-    for (int p = 0; p < Packs; ++p)
-      store<Set>(to + p * Set::lanes, load<Set>(from + p * Set::lanes) * root);
+    for (int p = 0; p < first_packs; ++p, to += Set::lanes, from += Set::lanes)
+      store<Set>(to, load<Set>(from) * root);
+#pragma GCC unroll 3
+    for (int p = 0; p < second_packs; ++p, beside += Set::lanes, from += Set::lanes)
+      store<Set>(beside, load<Set>(from) * root);
   }
 }
 
 template <class Set>
 void scale_into_panels(const Rows& rows, const double* curvatures, Index first, double* panels) {
+  constexpr decltype(&scale_columns<Set, 1>) scale_packs[] = {
+      scale_columns<Set, 1>, scale_columns<Set, 2>, scale_columns<Set, 3>,
+      scale_columns<Set, 4>, scale_columns<Set, 5>, scale_columns<Set, 6>};
   double roots[panel_rows];
   for (Index k = 0; k < rows.count; ++k) roots[k] = __builtin_sqrt(curvatures[k]);
-  for (Index column = 0; column < rows.stride; column += panel_width<Set>) {
-    const Index width = panel_at<Set>(panels, column, rows.stride).width;
-    double* to = panels + column * panel_rows + first * width;
-    switch (width / Set::lanes) {
-      case 1:
-        scale_columns<Set, 1>(rows, roots, column, to);
-        break;
-      case 2:
-        scale_columns<Set, 2>(rows, roots, column, to);
-        break;
-      default:
-        scale_columns<Set, 3>(rows, roots, column, to);
-    }
+  for (Index column = 0; column < rows.stride; column += 2 * panel_width<Set>) {
+    const Index packs = (rows.stride - column) / Set::lanes;
+    scale_packs[packs < 6 ? packs - 1 : 5](rows, roots, column, first, panels);
   }
 }
 
@@ -60,6 +63,13 @@ struct Square {
   double* entries;
   Index dimension;
 };
+
+/// Memory to fetch while tiles are summed, line by line.
+struct Prefetch {
+  const char* at;
+  const char* end;
+};
+inline constexpr Index line_bytes = 64;
 
 /// hessian(row.., column..) += tile. Below the last row a tile has exact zeros, from the padding,
 /// so that a full pack may run on into the top of the next column; only the end of the matrix needs
@@ -111,19 +121,34 @@ template <class Set, int Packs, int Columns>
     for (int p = 0; p < Packs; ++p) sum[c][p] = Pack<Set>{};
 }
 
+/// The entries that a tile will be added to, fetched early: they come from far in a large matrix.
+template <class Set, int Packs, int Columns>
+[[gnu::always_inline]] inline void fetch_entries(const Square& hessian, Index row, Index column) {
+  const double* entries = hessian.entries + column * hessian.dimension + row;
+#pragma GCC unroll 12
+  for (int c = 0; c < Columns; ++c, entries += hessian.dimension) {
+    __builtin_prefetch(entries, 1);
+    __builtin_prefetch(entries + Packs * Set::lanes - 1, 1);
+  }
+}
+
 /// All rows of panel `lower` times Columns columns of panel `left`, from `column` on.
 template <class Set, int Packs, int Columns>
 void add_tile(const Panel<Set>& lower, const Panel<Set>& left, Index column, Index count,
-              const Square& hessian) {
+              const Square& hessian, Prefetch& next) {
+  fetch_entries<Set, Packs, Columns>(hessian, lower.column, left.column + column);
   Pack<Set> sum[Columns][Packs];
   clear<Set>(sum);
   const double* a = lower.data;
   const double* b = left.data + column;
+  const Index step = next.at < next.end ? line_bytes : 0;  // 0: nothing left, the same line again
   for (Index k = 0; k < count; ++k, a += Packs * Set::lanes, b += left.width) {
+    __builtin_prefetch(next.at + k * step);
     Pack<Set> rows[Packs];
     load_packs<Set>(a, rows);
     add_product<Set>(rows, b, sum);
   }
+  next.at += count * step;
   add_to<Set>(hessian, lower.column, left.column + column, sum);
 }
 
@@ -151,33 +176,36 @@ void add_corner(const Panel<Set>& panel, Index count, const Square& hessian) {
 /// has as many sums as leave registers for a row and a factor: twelve of the sixteen.
 template <class Set, int Packs>
 void add_tiles(const double* panels, const Panel<Set>& lower, Index begin, Index end, Index count,
-               const Square& hessian) {
+               const Square& hessian, Prefetch& next) {
   constexpr int columns = panel_width<Set> / Packs;
   for (Index column = begin; column < end && column < lower.column; column += panel_width<Set>) {
     const Panel<Set> left{panels + column * panel_rows, panel_width<Set>, column};
     for (Index c = 0; c < panel_width<Set>; c += columns)
-      add_tile<Set, Packs, columns>(lower, left, c, count, hessian);
+      add_tile<Set, Packs, columns>(lower, left, c, count, hessian, next);
   }
   if (lower.column >= end) return;
-  if constexpr (Packs != 2) add_tile<Set, Packs, Set::lanes>(lower, lower, 0, count, hessian);
+  if constexpr (Packs != 2) add_tile<Set, Packs, Set::lanes>(lower, lower, 0, count, hessian, next);
   if constexpr (Packs != 1) add_corner<Set>(lower, count, hessian);
 }
 
 /// Goes through the columns by groups of panels that stay in the second-level cache while all the
 /// panels below them pass by.
 template <class Set>
-void add_gram(const double* panels, Index count, Index dimension, double* hessian) {
-  constexpr Index group =
-      192 * 1024 / sizeof(double) / panel_rows / panel_width<Set> * panel_width<Set>;
+void add_gram(const double* panels, Index count, Index dimension, double* hessian,
+              std::span<const double> upcoming) {
+  constexpr Index numbers = 24 * Index{1024};  // 192 kB
+  constexpr Index group = numbers / panel_rows / panel_width<Set> * panel_width<Set>;
   const Index stride = padded(dimension);
   const Square square{hessian, dimension};
+  Prefetch next{reinterpret_cast<const char*>(upcoming.data()),
+                reinterpret_cast<const char*>(upcoming.data() + upcoming.size())};
   for (Index begin = 0; begin < stride; begin += group)
     for (Index column = begin; column < stride; column += panel_width<Set>) {
       const Panel<Set> lower = panel_at<Set>(panels, column, stride);
       const auto add = lower.width == Set::lanes       ? add_tiles<Set, 1>
                        : lower.width == 2 * Set::lanes ? add_tiles<Set, 2>
                                                        : add_tiles<Set, 3>;
-      add(panels, lower, begin, begin + group, count, square);
+      add(panels, lower, begin, begin + group, count, square, next);
     }
 }
 

@@ -61,8 +61,9 @@ struct Kernels {
 
   /// Lower triangle of hessian (dimension x dimension, column after column) += S'S for the first
   /// `count` rows S of a panel block. Writes some entries above the diagonal too, with the numbers
-  /// that belong there.
-  void (*add_gram)(const double* panels, Index count, Index dimension, double* hessian);
+  /// that belong there. Fetches `upcoming` into the cache meanwhile.
+  void (*add_gram)(const double* panels, Index count, Index dimension, double* hessian,
+                   std::span<const double> upcoming);
 };
 
 /// Rows a panel block holds. 128 rows of one panel are 12 kB: two of them, the sides of a tile, fit

@@ -103,7 +103,7 @@ double error_of_gram(const Kernels& kernels, const Shard& shard, const Rows& row
   for (Index begin = 0; begin < rows.count; begin += 40)  // in parts, as blocks arrive
     kernels.scale_into_panels(part_of(rows, begin, std::min<Index>(40, rows.count - begin)),
                               curvatures.data() + begin, begin, panels.data());
-  kernels.add_gram(panels.data(), rows.count, d, hessian.data());
+  kernels.add_gram(panels.data(), rows.count, d, hessian.data(), shard.numbers);
   Real worst = 0;
   for (Index column = 0; column < d; ++column)
     for (Index row = column; row < d; ++row) {

@@ -7,14 +7,25 @@ namespace {
 
 /// A block is read twice, for margins and for the gradient: it should still be in the second-level
 /// cache then, which has 256 kB or more, and be long enough for its fixed cost.
-constexpr Index block_bytes = 64 * 1024;
-constexpr Index shortest_block = 8;
+constexpr Index block_bytes = Index{64} * 1024;
+constexpr Index shortest_block = 8, longest_block = 64;
+static_assert(kernels::panel_rows % longest_block == 0, "blocks fill the panels exactly");
 
-/// A power of two, so that blocks fill the panels exactly.
+constexpr Index bytes_of(Index rows, Index stride) {
+  return rows * stride * static_cast<Index>(sizeof(double));
+}
+
+/// A power of two.
 Index rows_per_block(Index stride) {
-  Index rows = kernels::panel_rows;
-  while (rows > shortest_block && rows * stride * Index{sizeof(double)} > block_bytes) rows /= 2;
+  Index rows = longest_block;
+  while (rows > shortest_block && bytes_of(rows, stride) > block_bytes) rows /= 2;
   return rows;
+}
+
+/// Narrow rows go to the Hessian block by block, so that a block and its scaled copy, 16 kB each at
+/// most, share the first-level cache; wide ones gather until the panels are full.
+Index rows_per_gram(Index stride) {
+  return bytes_of(longest_block, stride) <= Index{16} * 1024 ? longest_block : kernels::panel_rows;
 }
 
 }  // namespace
@@ -24,7 +35,8 @@ DenseShard::DenseShard(const DenseRows& rows, bool intercept, const kernels::Ker
       samples_(rows.rows()),
       dimension_(rows.cols() + (intercept ? 1 : 0)),
       stride_(kernels::padded(dimension_)),
-      block_rows_(rows_per_block(stride_)) {
+      block_rows_(rows_per_block(stride_)),
+      gram_rows_(rows_per_gram(stride_)) {
   double* to = numbers_.fit(samples_ * stride_);
   for (Index row = 0; row < samples_; ++row, to += stride_) {
     std::copy_n(rows.data() + row * rows.cols(), rows.cols(), to);
@@ -42,14 +54,21 @@ DenseShard::Rows DenseShard::rows(Batch batch, Index begin, Index count) const {
   return {numbers_.data(), stride_, batch.rows().data() + begin, count};
 }
 
-void DenseShard::HessianSum::add(const Rows& rows, const double* curvatures) {
-  if (filled_ + rows.count > kernels::panel_rows) finish();
-  shard_.kernels_.scale_into_panels(rows, curvatures, filled_, panels_);
-  filled_ += rows.count;
+std::span<const double> DenseShard::after(const Rows& rows) const {
+  if (rows.listed) return {};
+  const double* begin = rows.data + rows.count * stride_;
+  const double* end = numbers_.data() + samples_ * stride_;
+  return {begin, static_cast<std::size_t>(std::min(end - begin, block_rows_ * stride_))};
 }
 
-void DenseShard::HessianSum::finish() {
-  shard_.kernels_.add_gram(panels_, filled_, shard_.dimension_, hessian_.data());
+void DenseShard::HessianSum::add(const Rows& rows, const double* curvatures) {
+  shard_.kernels_.scale_into_panels(rows, curvatures, filled_, panels_);
+  filled_ += rows.count;
+  if (filled_ == shard_.gram_rows_) flush(shard_.after(rows));
+}
+
+void DenseShard::HessianSum::flush(std::span<const double> upcoming) {
+  shard_.kernels_.add_gram(panels_, filled_, shard_.dimension_, hessian_.data(), upcoming);
   filled_ = 0;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "grove/data/samples.h"
 #include "grove/kernels/kernels.h"
 #include "grove/problem/aligned_numbers.h"
@@ -41,9 +43,13 @@ class DenseShard {
       hessian.setZero(shard.dimension(), shard.dimension());
     }
     void add(const Rows& rows, const double* curvatures);
-    void finish();
+    void finish() {
+      if (filled_ > 0) flush({});
+    }
 
    private:
+    void flush(std::span<const double> upcoming);
+
     const DenseShard& shard_;
     Matrix& hessian_;
     double* panels_;
@@ -51,8 +57,11 @@ class DenseShard {
   };
 
  private:
+  /// The block that a pass over all rows reads next: worth fetching while the processor is busy.
+  std::span<const double> after(const Rows& rows) const;
+
   const kernels::Kernels& kernels_;
-  Index samples_, dimension_, stride_, block_rows_;
+  Index samples_, dimension_, stride_, block_rows_, gram_rows_;
   AlignedNumbers numbers_;
 };
 

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "grove/data/samples.h"
+#include "support/table.h"
+
+namespace grove::bench {
+
+/// Numbers that look random to a cache and a branch predictor, quickly.
+DenseRows made_up_rows(Index rows, Index columns);
+
+/// Hessians of dense shards against one core's dgemm, with dsyrk and Eigen beside them.
+std::vector<Row> hessian_rows();
+
+}  // namespace grove::bench
