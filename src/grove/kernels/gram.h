@@ -25,31 +25,33 @@ Panel<Set> panel_at(const double* panels, Index column, Index stride) {
   return {panels + column * panel_rows, width, column};
 }
 
-/// Rows of up to two panels at once, which halves what is spent on finding rows and roots.
-template <class Set, int Packs>
+/// Rows of one panel and the one beside it, if any: at once, which halves what is spent on finding
+/// rows and roots.
+template <class Set, int Packs, int PacksBeside>
 void scale_columns(const Rows& rows, const double* roots, Index column, Index first,
                    double* panels) {
-  constexpr int first_packs = Packs < 3 ? Packs : 3, second_packs = Packs - first_packs;
-  double* to = panels + column * panel_rows + first * first_packs * Set::lanes;
-  double* beside =
-      panels + (column + panel_width<Set>)*panel_rows + first * second_packs * Set::lanes;
+  constexpr Index width = Packs * Set::lanes;
+  double* to = panels + column * panel_rows + first * width;
+  double* beside = to;
+  if constexpr (PacksBeside > 0)
+    beside = panels + (column + width) * panel_rows + first * PacksBeside * Set::lanes;
   for (Index k = 0; k < rows.count; ++k) {
     const double* from = rows.row(k) + column;
     const Pack<Set> root = splat<Set>(roots[k]);
 #pragma GCC unroll 3
-    for (int p = 0; p < first_packs; ++p, to += Set::lanes, from += Set::lanes)
+    for (int p = 0; p < Packs; ++p, to += Set::lanes, from += Set::lanes)
       store<Set>(to, load<Set>(from) * root);
 #pragma GCC unroll 3
-    for (int p = 0; p < second_packs; ++p, beside += Set::lanes, from += Set::lanes)
+    for (int p = 0; p < PacksBeside; ++p, beside += Set::lanes, from += Set::lanes)
       store<Set>(beside, load<Set>(from) * root);
   }
 }
 
 template <class Set>
 void scale_into_panels(const Rows& rows, const double* curvatures, Index first, double* panels) {
-  constexpr decltype(&scale_columns<Set, 1>) scale_packs[] = {
-      scale_columns<Set, 1>, scale_columns<Set, 2>, scale_columns<Set, 3>,
-      scale_columns<Set, 4>, scale_columns<Set, 5>, scale_columns<Set, 6>};
+  constexpr decltype(&scale_columns<Set, 1, 0>) scale_packs[] = {
+      scale_columns<Set, 1, 0>, scale_columns<Set, 2, 0>, scale_columns<Set, 3, 0>,
+      scale_columns<Set, 3, 1>, scale_columns<Set, 3, 2>, scale_columns<Set, 3, 3>};
   double roots[panel_rows];
   for (Index k = 0; k < rows.count; ++k) roots[k] = __builtin_sqrt(curvatures[k]);
   for (Index column = 0; column < rows.stride; column += 2 * panel_width<Set>) {
