@@ -14,6 +14,7 @@ struct Cost {
   std::uint64_t gradient_samples = 0;  ///< samples whose gradient was computed
   std::uint64_t hessian_samples = 0;   ///< samples whose Hessian was computed
   std::uint64_t solves = 0;            ///< linear systems solved
+  std::uint64_t damped_steps = 0;      ///< local steps shortened: whole, the model would have risen
 
   Cost& operator+=(const Cost& other) {
     broadcasts += other.broadcasts;
@@ -22,6 +23,7 @@ struct Cost {
     gradient_samples += other.gradient_samples;
     hessian_samples += other.hessian_samples;
     solves += other.solves;
+    damped_steps += other.damped_steps;
     return *this;
   }
   bool operator==(const Cost&) const = default;

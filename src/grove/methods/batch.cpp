@@ -30,4 +30,18 @@ void draw_batch(const RandomKey& key, Index size, Index population, Workspace& w
   }
 }
 
+Batch draw_batch_or_all(const RandomKey& key, Index size, Index population, Workspace& workspace) {
+  if (size == population) return Batch::all();
+  draw_batch(key, size, population, workspace);
+  return Batch::of(workspace.rows);
+}
+
+RandomKey batch_key(const SolverTurn& turn, Purpose purpose, std::uint64_t number) {
+  return {.seed = turn.seed,
+          .purpose = purpose,
+          .agent = turn.agent.value,
+          .round = turn.activation.round,
+          .step = number};
+}
+
 }  // namespace grove

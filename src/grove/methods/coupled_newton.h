@@ -2,20 +2,12 @@
 
 #include "grove/agent/cost.h"
 #include "grove/agent/workspace.h"
-#include "grove/problem/objective.h"
-#include "grove/problem/regularizer.h"
+#include "grove/base/random.h"
+#include "grove/methods/coupled_model.h"
+#include "grove/methods/local_curvature.h"
+#include "grove/methods/local_solver.h"
 
 namespace grove {
-
-/// f(v) + pull'(v - anchor) + (v - anchor)'coupling(v - anchor)/2 + r(v), for a positive definite
-/// coupling: what an agent with matrix penalties decreases in one activation.
-struct CoupledModel {
-  const Objective& objective;
-  const Vector& anchor;
-  const Vector& pull;
-  const Matrix& coupling;
-  const Regularizer& regularizer;  ///< this agent's share of r; may be trivial
-};
 
 struct NewtonBudget {
   int steps = 1;          ///< at most
@@ -23,10 +15,81 @@ struct NewtonBudget {
   double decrease = 0.0;  ///< stop when a step promises less than this share of the first's promise
 };
 
-/// Newton steps with backtracking (proximal Newton where r is not trivial) from workspace.point,
-/// each of which decreases the model or is at the level of rounding. Leaves the Hessian of f at
-/// the beginning of the last step in workspace.hessian. Returns the number of steps.
-int minimize_coupled(const CoupledModel& model, const NewtonBudget& budget, Workspace& workspace,
-                     Cost& cost);
+/// Newton steps with backtracking (proximal Newton where r is not trivial) on one agent's local
+/// models, activation after activation (docs/methods/sampling.md). What one activation has learned
+/// serves the next: value and gradient of f where it ended, and the Hessian for as long as it
+/// explains what gradients do.
+class CoupledNewton {
+ public:
+  /// Not for MiniBatches, which are the paper's literally: NewtonStepsSolver.
+  CoupledNewton(const Sampling& sampling, Index samples);
+
+  /// From workspace.point. Every step decreases the model, or its estimate on the step's batch, or
+  /// is at the level of rounding. Returns the number of steps.
+  int minimize(const CoupledModel& model, const NewtonBudget& budget, const SolverTurn& turn,
+               Workspace& workspace, Cost& cost);
+
+  /// Makes sure of a Hessian of f: taken at workspace.point if there is none, or none that holds.
+  void take_hessian(const Objective& objective, const SolverTurn& turn, Workspace& workspace,
+                    Cost& cost);
+  const Matrix& hessian() const { return curvature_.hessian(); }  ///< that steps use
+  std::uint64_t hessians_taken() const { return curvature_.taken(); }
+
+  void save(ByteWriter& writer) const;
+  void load(ByteReader& reader, Index dimension);
+
+ private:
+  /// f over some samples.
+  struct Evaluation {
+    Vector at;
+    double value = 0;
+    Vector gradient;
+  };
+  /// A step that the quadratic model of f at a point proposes.
+  struct Proposal {
+    Vector target;
+    double promise = 0;  ///< the decrease, to first order: twice what a quadratic gains
+  };
+  struct Job;
+
+  int step_on_all(Job& job, int steps);
+  int step_with_anchors(Job& job);
+  int step_on_growing_batches(Job& job);
+
+  Evaluation evaluate(Job& job, const Vector& at, Batch batch) const;
+  Evaluation evaluate_in_groups(Job& job, Batch batch, double& squared_noise) const;
+  void look(Job& job);
+  void prepare_curvature(Job& job);
+  Proposal propose(Job& job, const Vector& at, const Vector& gradient);
+  Vector anchored_steps(Job& job, Vector from, int steps);
+  Vector anchored_gradient(Job& job, const Vector& at) const;
+  bool is_noisy(Job& job, const Evaluation& end) const;
+  double advance(Job& job, Batch batch, Evaluation& here, const Proposal& proposal);
+  void settle(Job& job, Evaluation& here, Evaluation next);
+  Batch draw(Job& job, Purpose purpose, Index size) const;
+
+  Sampling sampling_;
+  Index samples_;
+  Index gradient_batch_;
+  Index hessian_batch_;
+  LocalCurvature curvature_;
+  bool curvature_failed_ = false;  ///< it did not explain a step: take another
+  Evaluation last_;                ///< over all samples, where the latest activation ended
+};
+
+/// The same for agents whose links are weighed by numbers.
+class SampledNewtonSolver final : public LocalSolver {
+ public:
+  SampledNewtonSolver(const Sampling& sampling, const Objective& objective);
+  void solve(const LocalModel& model, const SolverTurn& turn, Workspace& workspace,
+             Cost& cost) override;
+  void save(ByteWriter& writer) const override { newton_.save(writer); }
+  void load(ByteReader& reader) override { newton_.load(reader, dimension_); }
+
+ private:
+  Index dimension_;
+  Regularizer none_;
+  CoupledNewton newton_;
+};
 
 }  // namespace grove

@@ -13,7 +13,6 @@ constexpr double light_ridge = 1e-3;     ///< of the mean Hessian diagonal; 0.1 
 constexpr double first_drift_limit = 3;  ///< told and true curvature may differ by this factor
 constexpr double usual_refreshes = 8;    ///< more than any run measured so far needed
 constexpr double scale_limit = 2;        ///< a larger change of the scale is told, too
-constexpr double noticeable = 0.01;  ///< relative moves of x_i below this leave the Hessian alone
 constexpr double blend = 0.5;  ///< weight of the neighbours' curvatures in what an agent tells
 constexpr NewtonBudget introduction{.steps = 30, .decrease = 1e-4};
 
@@ -54,8 +53,8 @@ CurvatureDruidAgent::CurvatureDruidAgent(const CurvatureDruidOptions& options, A
       depth_(context_.id == AgentId{0}, static_cast<double>(context_.network_size)),
       share_(context_.regularizer),
       theta_(make_theta(options, context_)),
+      newton_(options.sampling, context_.objective->samples()),
       x_(context_.start),
-      checked_at_(context_.start),
       said_(context_.neighbours.size()) {
   if (theta_) share_ = {.regularized = context_.regularizer.regularized};
 }
@@ -73,33 +72,32 @@ void CurvatureDruidAgent::activate(const Activation& activation, Workspace& work
 
 /// x_i becomes the minimizer of f_i and its share of r with a light ridge: no communication.
 void CurvatureDruidAgent::introduce(const Activation& activation, Workspace& workspace) {
+  const SolverTurn turn{context_.seed, context_.id, activation};
   workspace.point = x_;
-  context_.objective->evaluate(x_, Batch::all(), nullptr, &workspace.hessian, workspace.objective);
-  cost_.hessian_samples += context_.objective->samples();
-  const double mean = workspace.hessian.diagonal().mean();
-  coupling_ = (mean > 0 ? light_ridge * mean : 1.0) * Matrix::Identity(x_.size(), x_.size());
   workspace.pull.setZero();
-  minimize_coupled({*context_.objective, x_, workspace.pull, coupling_, share_}, introduction,
-                   workspace, cost_);
+  newton_.take_hessian(*context_.objective, turn, workspace, cost_);
+  const double mean = newton_.hessian().diagonal().mean();
+  const Coupling ridge{.scalar = mean > 0 ? light_ridge * mean : 1.0};
+  newton_.minimize({*context_.objective, x_, workspace.pull, ridge, ridge, share_}, introduction,
+                   turn, workspace, cost_);
   x_ = workspace.point;
-  publish(activation, workspace.hessian);
+  publish(activation);
 }
 
 void CurvatureDruidAgent::improve(const Activation& activation, Workspace& workspace) {
   workspace.pull.setZero();
   links_->add_pull(x_, workspace.pull);
-  coupling_ = links_->weights().sum();
   if (theta_) theta_->add_pull(x_, workspace.pull);
-  coupling_.diagonal().array() += options_.prox + (theta_ ? theta_->penalty() : 0.0);
+  Coupling coupling{.scalar = options_.prox + (theta_ ? theta_->penalty() : 0.0),
+                    .matrix = &links_->weights().sum()};
   // Links keep the model strongly convex; an agent without any has only a proximal term for that.
-  if (context_.neighbours.empty())
-    coupling_.diagonal().array() += light_ridge * published_.diagonal().mean();
+  if (context_.neighbours.empty()) coupling.scalar += light_ridge * published_.diagonal().mean();
   workspace.point = x_;
-  minimize_coupled({*context_.objective, x_, workspace.pull, coupling_, share_},
-                   {.steps = activation.local_steps, .thrifty = options_.thrifty}, workspace,
-                   cost_);
+  newton_.minimize({*context_.objective, x_, workspace.pull, coupling, coupling, share_},
+                   {.steps = activation.local_steps, .thrifty = options_.thrifty},
+                   {context_.seed, context_.id, activation}, workspace, cost_);
   x_ = workspace.point;
-  if (links_->outrun() || has_drifted(workspace.hessian)) publish(activation, workspace.hessian);
+  if (links_->outrun() || has_drifted()) publish(activation);
 }
 
 /// The Hessian with a floor of its own scale: positive definite whatever the data. A kink of r
@@ -107,9 +105,9 @@ void CurvatureDruidAgent::improve(const Activation& activation, Workspace& works
 /// take ages to pass the kink. Then blended with what the neighbours tell, so that agents which see
 /// little of a direction learn how stiff the network is in it: averaging by gossip, at most one
 /// step of it per refresh.
-Matrix CurvatureDruidAgent::curvature_from(const Matrix& hessian) const {
-  Matrix result = hessian;
-  const double mean = hessian.diagonal().mean();
+Matrix CurvatureDruidAgent::curvature_now() const {
+  Matrix result = newton_.hessian();
+  const double mean = result.diagonal().mean();
   const double size = std::sqrt(x_.squaredNorm() / static_cast<double>(x_.size()));
   const double kink = size > 0 ? share_.l1 / size : 0.0;
   const double floor = light_ridge * mean + kink;
@@ -130,20 +128,20 @@ double CurvatureDruidAgent::scale() const {
   return 2 / (degree * std::sin(std::numbers::pi / std::max(2.0, depth_.depth())));
 }
 
-/// Compared only when the answer can have changed: x_i has moved, or a neighbour's curvature has.
-bool CurvatureDruidAgent::has_drifted(const Matrix& hessian) {
+/// Compared only when the answer can have changed: a new Hessian was needed, or a neighbour has
+/// told a new curvature.
+bool CurvatureDruidAgent::has_drifted() {
   if (scale() > scale_limit * published_scale_) return true;
-  const bool moved = (x_ - checked_at_).norm() > noticeable * x_.norm();
-  if (!moved && !heard_curvature_) return false;
-  checked_at_ = x_;
+  if (newton_.hessians_taken() == checked_ && !heard_curvature_) return false;
+  checked_ = newton_.hessians_taken();
   heard_curvature_ = false;
-  return differ(options_.form, drift_limit(times_published_), published_, curvature_from(hessian));
+  return differ(options_.form, drift_limit(times_published_), published_, curvature_now());
 }
 
 /// The number of the activation serves as version: it grows, and a runtime never uses one twice.
-void CurvatureDruidAgent::publish(const Activation& activation, const Matrix& hessian) {
-  published_ = curvature_from(hessian);
-  checked_at_ = x_;
+void CurvatureDruidAgent::publish(const Activation& activation) {
+  published_ = curvature_now();
+  checked_ = newton_.hessians_taken();
   published_scale_ = scale();
   ++times_published_;
   links_->publish(Curvature(options_.form, published_), activation.round, x_);
@@ -192,11 +190,12 @@ void CurvatureDruidAgent::save(ByteWriter& writer) const {
   writer.put(published_.size() > 0);
   if (published_.size() > 0)
     writer.put(std::span<const double>(published_.data(), published_.size()));
-  writer.put(checked_at_);
+  writer.put(checked_);
   writer.put(heard_curvature_);
   writer.put(published_scale_);
   writer.put(times_published_);
   writer.put(depth_);
+  newton_.save(writer);
   links_->save(writer);
   if (theta_) theta_->save(writer);
 }
@@ -209,11 +208,12 @@ Status CurvatureDruidAgent::load(ByteReader& reader) {
   reader.get(introduced);
   published_.resize(introduced ? x_.size() : 0, introduced ? x_.size() : 0);
   if (introduced) reader.get(std::span<double>(published_.data(), published_.size()));
-  reader.get(checked_at_);
+  reader.get(checked_);
   reader.get(heard_curvature_);
   reader.get(published_scale_);
   reader.get(times_published_);
   reader.get(depth_);
+  newton_.load(reader, x_.size());
   links_->load(reader);
   if (theta_) theta_->load(reader);
   spoke_ = false;

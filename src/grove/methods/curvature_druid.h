@@ -20,6 +20,7 @@ struct CurvatureDruidOptions {
   /// r in its local model, which needs no penalty: sum f_i + n r = sum (f_i + r).
   std::optional<double> theta_penalty;
   bool thrifty = true;  ///< as many local steps as pay, at most those of the activation
+  Sampling sampling = FullBatches{};  ///< not MiniBatches: their noise would pass for curvature
 };
 
 /// One agent of it (docs/methods/curvature_links.md). Its first activation solves its own problem
@@ -43,9 +44,9 @@ class CurvatureDruidAgent final : public Agent {
   void introduce(const Activation& activation, Workspace& workspace);
   void improve(const Activation& activation, Workspace& workspace);
   double scale() const;
-  Matrix curvature_from(const Matrix& hessian) const;
-  bool has_drifted(const Matrix& hessian);
-  void publish(const Activation& activation, const Matrix& hessian);
+  Matrix curvature_now() const;
+  bool has_drifted();
+  void publish(const Activation& activation);
   void speak(const Activation& activation);
 
   AgentContext context_;
@@ -54,15 +55,15 @@ class CurvatureDruidAgent final : public Agent {
   NetworkDepth depth_;
   Regularizer share_;           ///< of r, in the local model; trivial where theta has it all
   std::optional<Theta> theta_;  ///< at agent q only, if at all
+  CoupledNewton newton_;
   Vector x_;
   Matrix published_;  ///< what the told curvature is a picture of; empty before the first
   double published_scale_ = 0;
   std::uint64_t times_published_ = 0;
-  Vector checked_at_;                      ///< x_i when it was last compared with the truth
-  bool heard_curvature_ = false;           ///< since then
-  Matrix coupling_;                        ///< buffer: curvature of all that pulls at x_i
-  bool spoke_ = false;                     ///< in the current round
-  std::uint64_t sequence_ = 0;             ///< of the latest activation
+  std::uint64_t checked_ = 0;     ///< Hessians taken when it was last compared with the truth
+  bool heard_curvature_ = false;  ///< since then
+  bool spoke_ = false;            ///< in the current round
+  std::uint64_t sequence_ = 0;    ///< of the latest activation
   std::vector<std::vector<double>> said_;  ///< by slot: the depth, then what the link says
   Cost cost_;
 };

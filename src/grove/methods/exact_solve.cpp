@@ -39,6 +39,7 @@ void ExactSolver::solve(const LocalModel& model, const SolverTurn&, Workspace& w
                            model.coupling_value(workspace.trial);
       if (tried <= value - 1e-4 * length * slope) break;
     }
+    cost.damped_steps += length < 1;
     v = workspace.trial;
     if (at_rounding) return;
   }

@@ -1,6 +1,7 @@
 #include "grove/methods/local_solver.h"
 
 #include "grove/methods/bfgs_step.h"
+#include "grove/methods/coupled_newton.h"
 #include "grove/methods/exact_solve.h"
 #include "grove/methods/gradient_step.h"
 #include "grove/methods/newton_steps.h"
@@ -8,10 +9,17 @@
 namespace grove {
 namespace {
 
+bool grows_batches(const Sampling& sampling) {
+  return std::holds_alternative<VarianceReduced>(sampling) ||
+         std::holds_alternative<AdaptiveBatches>(sampling);
+}
+
 struct Maker {
   const Objective& objective;
   std::unique_ptr<LocalSolver> operator()(const NewtonSteps& options) const {
-    return std::make_unique<NewtonStepsSolver>(options);
+    if (grows_batches(options.sampling))
+      return std::make_unique<SampledNewtonSolver>(options.sampling, objective);
+    return std::make_unique<NewtonStepsSolver>(options, objective);
   }
   std::unique_ptr<LocalSolver> operator()(const GradientStep&) const {
     return std::make_unique<GradientStepSolver>();

@@ -18,11 +18,25 @@ struct MiniBatches {
   Index gradient = 100;
   Index hessian = 100;
 };
-using Sampling = std::variant<FullBatches, MiniBatches>;
+/// One gradient over the whole shard per activation corrects those of batches (SVRG), so that noise
+/// vanishes with the steps. Batches are the first ones: they grow where they prove too small.
+struct VarianceReduced {
+  Index gradient = 100;
+  Index hessian = 100;
+};
+/// Batches that grow until the noise of their gradient is below what it says, at last to the shard.
+struct AdaptiveBatches {
+  Index gradient = 100;  ///< the first ones
+  Index hessian = 100;
+};
+using Sampling = std::variant<FullBatches, MiniBatches, VarianceReduced, AdaptiveBatches>;
 
 /// E_i sub-sampled Newton steps: DRUID-VL. With one step and whole shards: DRUID-Newton.
 struct NewtonSteps {
   Sampling sampling;
+  /// Coefficients up to which Hessians are stored and factorized; beyond, systems are solved by
+  /// conjugate gradients with products (docs/decisions/newton-systems.md).
+  Index largest_stored = 500;
 };
 /// One step along the gradient, scaled by the stiffness alone: DRUID-GD.
 struct GradientStep {};

@@ -15,56 +15,86 @@ constexpr int max_halvings = 40;
 /// Rounding in the value of a model must not look like an increase.
 double slack(double value) { return 1e-10 * std::abs(value); }
 
+/// How exactly a system is solved by products, relative to its right-hand side; as the gradient
+/// falls within an activation, so does the error, and Newton's method stays faster than linear.
+constexpr double forcing = 0.01;
+constexpr double least_forcing = 1e-6;
+
+}  // namespace
+
 /// v -= (Hess f + stiffness I)^{-1} gradient of the model, eq. (10), from what was evaluated at v.
-void step(const LocalModel& model, Workspace& workspace, Cost& cost) {
+void NewtonStepsSolver::step(const LocalModel& model, Batch for_hessian, Workspace& workspace,
+                             Cost& cost) {
   model.add_coupling(workspace.point, workspace.gradient);
-  solve_shifted(workspace.hessian, model.stiffness, workspace.gradient);
+  if (by_products_) {
+    const double norm = workspace.gradient.norm();
+    first_norm_ = std::max(first_norm_, norm);
+    const double share =
+        norm > 0 ? std::clamp(norm / first_norm_, least_forcing, forcing) : forcing;
+    system_.solve(model, for_hessian, share * norm, workspace.objective, workspace.gradient);
+  } else {
+    solve_shifted(workspace.hessian, model.stiffness, workspace.gradient);
+  }
   workspace.point -= workspace.gradient;
   cost.solves += 1;
 }
 
+/// Value of f over the batch at v; makes the Hessian there what step() solves with.
+double NewtonStepsSolver::linearize(const LocalModel& model, Batch batch, Vector* gradient,
+                                    Workspace& workspace, Cost& cost) {
+  const Index size =
+      batch.whole() ? model.objective.samples() : static_cast<Index>(batch.rows().size());
+  cost.hessian_samples += size;
+  if (gradient) cost.gradient_samples += size;
+  if (by_products_)
+    return system_.take(model.objective, workspace.point, batch, gradient, workspace.objective);
+  return model.objective.evaluate(workspace.point, batch, gradient, &workspace.hessian,
+                                  workspace.objective);
+}
+
 /// The model's value at v over the whole shard; gradient and Hessian of f too if wanted.
-double evaluate(const LocalModel& model, bool derivatives, Workspace& workspace, Cost& cost) {
-  const double value = model.objective.evaluate(
-      workspace.point, Batch::all(), derivatives ? &workspace.gradient : nullptr,
-      derivatives ? &workspace.hessian : nullptr, workspace.objective);
-  if (derivatives) {
-    cost.gradient_samples += model.objective.samples();
-    cost.hessian_samples += model.objective.samples();
-  }
+double NewtonStepsSolver::evaluate(const LocalModel& model, bool derivatives, Workspace& workspace,
+                                   Cost& cost) {
+  const double value = derivatives
+                           ? linearize(model, Batch::all(), &workspace.gradient, workspace, cost)
+                           : model.objective.evaluate(workspace.point, Batch::all(), nullptr,
+                                                      nullptr, workspace.objective);
   return value + model.coupling_value(workspace.point);
 }
 
 /// Evaluates at v and, while the model is higher there than at the point the step came from
 /// (workspace.trial), goes halfway back: Huber's curvature vanishes far out, and so does that of a
 /// logistic model that is sure of itself, so that a full step may overshoot.
-double evaluate_guarded(const LocalModel& model, bool derivatives, double before,
-                        Workspace& workspace, Cost& cost) {
+double NewtonStepsSolver::evaluate_guarded(const LocalModel& model, bool derivatives, double before,
+                                           Workspace& workspace, Cost& cost) {
   double value = evaluate(model, derivatives, workspace, cost);
   if (std::isinf(before)) return value;  // nothing to guard: no step was taken yet
+  bool damped = false;
   for (int k = 0; k < max_halvings && !(value <= before + slack(before)); ++k) {
+    damped = true;
     workspace.point = 0.5 * (workspace.point + workspace.trial);
     value = evaluate(model, derivatives, workspace, cost);
   }
+  cost.damped_steps += damped;
   return value;
 }
 
-Batch drawn(Purpose purpose, Index size, std::uint64_t step, const LocalModel& model,
-            const SolverTurn& turn, Workspace& workspace) {
-  if (size == model.objective.samples()) return Batch::all();
-  draw_batch(RandomKey{.seed = turn.seed,
-                       .purpose = purpose,
-                       .agent = turn.agent.value,
-                       .round = turn.activation.round,
-                       .step = step},
-             size, model.objective.samples(), workspace);
-  return Batch::of(workspace.rows);
+NewtonStepsSolver::NewtonStepsSolver(const NewtonSteps& options, const Objective& objective)
+    : sampling_(options.sampling),
+      dimension_(objective.dimension()),
+      by_products_(objective.dimension() > options.largest_stored) {}
+
+void NewtonStepsSolver::save(ByteWriter& writer) const {
+  if (by_products_) system_.save(writer);
 }
 
-}  // namespace
+void NewtonStepsSolver::load(ByteReader& reader) {
+  if (by_products_) system_.load(reader, dimension_);
+}
 
 void NewtonStepsSolver::solve(const LocalModel& model, const SolverTurn& turn, Workspace& workspace,
                               Cost& cost) {
+  first_norm_ = 0;
   if (const auto* sizes = std::get_if<MiniBatches>(&sampling_))
     solve_on_batches(*sizes, model, turn, workspace, cost);
   else
@@ -73,35 +103,33 @@ void NewtonStepsSolver::solve(const LocalModel& model, const SolverTurn& turn, W
 
 /// The paper's, without a safeguard: a sampled value cannot tell an overshoot from noise.
 void NewtonStepsSolver::solve_on_batches(const MiniBatches& sizes, const LocalModel& model,
-                                         const SolverTurn& turn, Workspace& workspace,
-                                         Cost& cost) const {
-  const Index gradient_size = std::min(sizes.gradient, model.objective.samples());
-  const Index hessian_size = std::min(sizes.hessian, model.objective.samples());
+                                         const SolverTurn& turn, Workspace& workspace, Cost& cost) {
+  const Index samples = model.objective.samples();
+  const Index gradient_size = std::min(sizes.gradient, samples);
+  const Index hessian_size = std::min(sizes.hessian, samples);
   for (int k = 0; k < turn.activation.local_steps; ++k) {
     const auto number = static_cast<std::uint64_t>(k);
-    const Batch for_gradient =
-        drawn(Purpose::gradient_batch, gradient_size, number, model, turn, workspace);
+    const Batch for_gradient = draw_batch_or_all(batch_key(turn, Purpose::gradient_batch, number),
+                                                 gradient_size, samples, workspace);
     model.objective.evaluate(workspace.point, for_gradient, &workspace.gradient, nullptr,
                              workspace.objective);
-    const Batch for_hessian =
-        drawn(Purpose::hessian_batch, hessian_size, number, model, turn, workspace);
-    model.objective.evaluate(workspace.point, for_hessian, nullptr, &workspace.hessian,
-                             workspace.objective);
+    const Batch for_hessian = draw_batch_or_all(batch_key(turn, Purpose::hessian_batch, number),
+                                                hessian_size, samples, workspace);
+    linearize(model, for_hessian, nullptr, workspace, cost);
     cost.gradient_samples += gradient_size;
-    cost.hessian_samples += hessian_size;
-    step(model, workspace, cost);
+    step(model, for_hessian, workspace, cost);
   }
 }
 
 /// The value that guards a step comes with the next step's derivatives; only the last needs a pass
 /// of its own.
 void NewtonStepsSolver::solve_on_all(const LocalModel& model, int steps, Workspace& workspace,
-                                     Cost& cost) const {
+                                     Cost& cost) {
   double value = std::numeric_limits<double>::infinity();
   for (int k = 0; k < steps; ++k) {
     value = evaluate_guarded(model, /*derivatives=*/true, value, workspace, cost);
     workspace.trial = workspace.point;
-    step(model, workspace, cost);
+    step(model, Batch::all(), workspace, cost);
   }
   evaluate_guarded(model, /*derivatives=*/false, value, workspace, cost);
 }

@@ -96,6 +96,41 @@ FaceStep step_on_face(const QuadraticModel& model, Point& point) {
 
 }  // namespace
 
+void sweep_coordinates(const Matrix& matrix, const Regularizer& regularizer, Vector& point,
+                       Vector& slope) {
+  for (Index k = 0; k < point.size(); ++k) {
+    const double step = 1 / matrix(k, k);
+    const double target = regularizer.prox_at(k, step, point[k] - step * slope[k]);
+    const double change = target - point[k];
+    if (change == 0) continue;
+    point[k] = target;  // not += change: zeros and bounds are met exactly
+    slope += change * matrix.col(k);
+  }
+}
+
+void factorize(const Matrix& matrix, const std::vector<Index>& face, Matrix& factor) {
+  factor = matrix(face, face);
+  const double scale = factor.diagonal().maxCoeff();
+  Eigen::LLT<Eigen::Ref<Matrix>> cholesky(factor);
+  // Rounding can make a semidefinite matrix indefinite: the least ridge that mends it.
+  for (double ridge = 1e-15 * scale; cholesky.info() != Eigen::Success && std::isfinite(ridge);
+       ridge *= 100) {
+    factor = matrix(face, face);
+    factor.diagonal().array() += ridge;
+    cholesky.compute(factor);
+  }
+}
+
+void solve_factored(const Matrix& factor, const std::vector<Index>& face, const Vector& right,
+                    Vector& p) {
+  Vector packed = right(face);
+  const auto lower = factor.triangularView<Eigen::Lower>();
+  lower.solveInPlace(packed);
+  lower.transpose().solveInPlace(packed);
+  p.setZero(right.size());
+  p(face) = packed;
+}
+
 DenseCurvature::DenseCurvature(const Matrix& hessian, const Vector& damping) : matrix_(hessian) {
   matrix_.diagonal() += damping;
 }
@@ -105,30 +140,14 @@ void DenseCurvature::times(const Vector& direction, Vector& product) const {
 }
 
 void DenseCurvature::sweep(const Regularizer& regularizer, Vector& point, Vector& slope) const {
-  for (Index k = 0; k < point.size(); ++k) {
-    const double step = 1 / matrix_(k, k);
-    const double target = regularizer.prox_at(k, step, point[k] - step * slope[k]);
-    const double change = target - point[k];
-    if (change == 0) continue;
-    point[k] = target;  // not += change: zeros and bounds are met exactly
-    slope += change * matrix_.col(k);
-  }
+  sweep_coordinates(matrix_, regularizer, point, slope);
 }
 
 void DenseCurvature::solve(const std::vector<Index>& face, const Vector& right, double,
                            Vector& p) const {
-  Matrix system = matrix_(face, face);
-  const double scale = system.diagonal().maxCoeff();
-  Eigen::LLT<Eigen::Ref<Matrix>> factor(system);
-  // Rounding can make a semidefinite matrix indefinite: the least ridge that mends it.
-  for (double ridge = 1e-15 * scale; factor.info() != Eigen::Success; ridge *= 100) {
-    system = matrix_(face, face);
-    system.diagonal().array() += ridge;
-    factor.compute(system);
-  }
-  const Vector solution = factor.solve(right(face));
-  p.setZero(right.size());
-  p(face) = solution;
+  Matrix factor;
+  factorize(matrix_, face, factor);
+  solve_factored(factor, face, right, p);
 }
 
 ProductCurvature::ProductCurvature(const Objective& objective, const Vector& x, Bounds bounds)

@@ -25,6 +25,18 @@ class ModelCurvature {
                      Vector& p) const = 0;
 };
 
+/// Coordinate descent on the model of a stored M, once through all coordinates.
+void sweep_coordinates(const Matrix& matrix, const Regularizer& regularizer, Vector& point,
+                       Vector& slope);
+
+/// The Cholesky factor (lower triangle) of the listed rows and columns of a positive semidefinite
+/// matrix, with the least ridge that rounding makes necessary.
+void factorize(const Matrix& matrix, const std::vector<Index>& face, Matrix& factor);
+
+/// p with factor factor' p_F = right_F on the face F of the factor and 0 elsewhere.
+void solve_factored(const Matrix& factor, const std::vector<Index>& face, const Vector& right,
+                    Vector& p);
+
 /// M = Hessian + diagonal damping, stored. Sweeps by coordinate descent, solves by Cholesky.
 class DenseCurvature final : public ModelCurvature {
  public:

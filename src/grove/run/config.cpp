@@ -114,7 +114,7 @@ void add_method_options(Config& config, std::vector<Option>& options) {
   options.push_back(
       penalty_option({"penalty", "auto | MU | scalar | diagonal | low-rank:K | full",
                       "weight of the links: mu_z, or the curvature of their ends (auto: curvature "
-                      "for druid-vl with whole shards, 1e-3 otherwise)",
+                      "for druid-vl, but 1e-3 with minibatch, linearized or free-running)",
                       method},
                      config.penalty));
   options.push_back(number_option(
@@ -142,12 +142,16 @@ void add_method_options(Config& config, std::vector<Option>& options) {
       {{"augmented", LocalModelKind::augmented}, {"linearized", LocalModelKind::linearized}}));
   options.push_back(choice_option<SamplingKind>(
       {"sampling", "", "samples a local step looks at (full)", method}, config.sampling,
-      {{"full", SamplingKind::full}, {"minibatch", SamplingKind::minibatch}}));
-  options.push_back(
-      count_option({"batch-gradient", "B", "gradient batch of minibatch (100)", method},
-                   config.batch_gradient, 1));
-  options.push_back(count_option({"batch-hessian", "B", "Hessian batch of minibatch (100)", method},
-                                 config.batch_hessian, 1));
+      {{"full", SamplingKind::full},
+       {"minibatch", SamplingKind::minibatch},
+       {"variance-reduced", SamplingKind::variance_reduced},
+       {"adaptive", SamplingKind::adaptive}}));
+  options.push_back(count_option(
+      {"batch-gradient", "B", "gradient batch of minibatch, the first of the others (100)", method},
+      config.batch_gradient, 1));
+  options.push_back(count_option(
+      {"batch-hessian", "B", "Hessian batch of minibatch, the first of the others (100)", method},
+      config.batch_hessian, 1));
   options.push_back(
       number_option({"exact-tolerance", "T",
                      "gradient norm at which exact-admm ends a sub-problem (1e-5)", method},
@@ -236,7 +240,7 @@ bool takes_local_steps(Method method) { return method == Method::druid_vl; }
 bool needs_everyone(Method method) { return !is_druid(method); }
 
 bool bears_curvature(const Config& config) {
-  return config.method == Method::druid_vl && config.sampling == SamplingKind::full &&
+  return config.method == Method::druid_vl && config.sampling != SamplingKind::minibatch &&
          config.local_model == LocalModelKind::augmented && !config.free_running &&
          !(config.prox && std::holds_alternative<TunedProx>(config.prox->value));
 }

@@ -27,7 +27,7 @@ enum class Method {
   nids
 };
 enum class Weighting { agent, sample };
-enum class SamplingKind { full, minibatch };
+enum class SamplingKind { full, minibatch, variance_reduced, adaptive };
 enum class RuntimeKind { simulator, mpi };
 
 /// Bounds on every regularized coefficient: an indicator in r.

@@ -22,6 +22,7 @@ enum Entry : std::size_t {
   gradient_samples,
   hessian_samples,
   solves,
+  damped_steps,
   // Processes of this opinion. Counts are exact, so that all processes draw the same conclusion.
   says_converged,
   says_diverged,
@@ -90,6 +91,7 @@ class FreeTraining final : public Jury {
     all[gradient_samples] = static_cast<double>(cost.gradient_samples);
     all[hessian_samples] = static_cast<double>(cost.hessian_samples);
     all[solves] = static_cast<double>(cost.solves);
+    all[damped_steps] = static_cast<double>(cost.damped_steps);
     all[says_converged] = held_ >= counts_to_hold;
     all[says_diverged] = diverged_;
     all[says_enough] = round_ >= config_.rounds;
@@ -155,8 +157,8 @@ class FreeTraining final : public Jury {
 
   static Cost cost_of(std::span<const double> totals) {
     const auto at = [&](Entry entry) { return static_cast<std::uint64_t>(totals[entry]); };
-    return {at(broadcasts),       at(vectors_sent),    at(bytes_sent),
-            at(gradient_samples), at(hessian_samples), at(solves)};
+    return {at(broadcasts),      at(vectors_sent), at(bytes_sent),  at(gradient_samples),
+            at(hessian_samples), at(solves),       at(damped_steps)};
   }
 
   void note(TracePoint point, const Measures& measures) {

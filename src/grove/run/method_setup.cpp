@@ -26,6 +26,22 @@ double prox_of(const Config& config, const Objective& objective, int work) {
   return std::get<double>(config.prox->value);
 }
 
+Sampling sampling_of(const Config& config) {
+  const auto gradient = static_cast<Index>(config.batch_gradient);
+  const auto hessian = static_cast<Index>(config.batch_hessian);
+  switch (config.sampling) {
+    case SamplingKind::minibatch:
+      return MiniBatches{gradient, hessian};
+    case SamplingKind::variance_reduced:
+      return VarianceReduced{gradient, hessian};
+    case SamplingKind::adaptive:
+      return AdaptiveBatches{gradient, hessian};
+    case SamplingKind::full:
+      break;
+  }
+  return FullBatches{};
+}
+
 LocalSolverOptions solver_of(const Config& config) {
   switch (config.method) {
     case Method::druid_gd:
@@ -39,9 +55,7 @@ LocalSolverOptions solver_of(const Config& config) {
     default:
       break;
   }
-  if (config.sampling == SamplingKind::full) return NewtonSteps{FullBatches{}};
-  return NewtonSteps{MiniBatches{static_cast<Index>(config.batch_gradient),
-                                 static_cast<Index>(config.batch_hessian)}};
+  return NewtonSteps{sampling_of(config)};
 }
 
 DruidOptions druid_options(const Config& config, const Objective& objective, int work) {
@@ -70,9 +84,23 @@ Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& s
                               .form = form,
                               .prox = config.prox ? std::get<double>(config.prox->value) : 0.0,
                               .theta_penalty = config.theta_penalty,
-                              .thrifty = config.work == "auto"});
+                              .thrifty = config.work == "auto",
+                              .sampling = sampling_of(config)});
   }
   return success();
+}
+
+/// Batches that grow keep the Hessian of one as a matrix.
+Status check_sampling(const Config& config, const Instance& instance) {
+  const bool grows = config.sampling == SamplingKind::variance_reduced ||
+                     config.sampling == SamplingKind::adaptive;
+  if (!grows || config.method != Method::druid_vl || instance.dimension() <= largest_with_curvature)
+    return success();
+  return Error{"--sampling",
+               fmt::format("variance-reduced and adaptive keep a Hessian of {0} x {0} "
+                           "numbers at every agent; expected at most {1} "
+                           "coefficients, or full or minibatch",
+                           instance.dimension(), largest_with_curvature)};
 }
 
 /// Whether an agent is given r: with curvature links and no copy theta, each has its share.
@@ -136,6 +164,7 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
   if (!work) return work.error();
   auto participation = make_participation(config.participation, config.agents);
   if (!participation) return participation.error();
+  if (const Status status = check_sampling(config, instance); !status) return status.error();
   setup.work_loads =
       takes_local_steps(config.method) ? std::move(*work) : std::vector<int>(config.agents, 1);
   setup.participation = std::move(*participation);

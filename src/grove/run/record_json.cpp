@@ -46,6 +46,7 @@ json trace_json(const TracePoint& point) {
           {"gradient_samples", point.cost.gradient_samples},
           {"hessian_samples", point.cost.hessian_samples},
           {"solves", point.cost.solves},
+          {"damped_steps", point.cost.damped_steps},
           {"seconds", point.seconds}};
 }
 
@@ -66,6 +67,7 @@ TracePoint trace_from(const json& row, bool has_reference) {
   row.at("gradient_samples").get_to(point.cost.gradient_samples);
   row.at("hessian_samples").get_to(point.cost.hessian_samples);
   row.at("solves").get_to(point.cost.solves);
+  row.at("damped_steps").get_to(point.cost.damped_steps);
   row.at("seconds").get_to(point.seconds);
   return point;
 }

@@ -43,7 +43,8 @@ RunRecord record_of_everything() {
                 .bytes_sent = (1ull << 53) + 1,  // not a double
                 .gradient_samples = 4,
                 .hessian_samples = 5,
-                .solves = 6},
+                .solves = 6,
+                .damped_steps = 7},
        .seconds = 0.7}};
   return record;
 }
@@ -93,7 +94,7 @@ TEST(RunRecord, HasTheFieldsOfTheInterface) {
   for (const char* field :
        {"round", "objective", "objective_gap", "relative_error", "consensus_error", "stationarity",
         "active", "broadcasts", "vectors_sent", "bytes_sent", "gradient_samples", "hessian_samples",
-        "solves", "seconds"})
+        "solves", "damped_steps", "seconds"})
     EXPECT_TRUE(json["trace"][0].contains(field)) << field;
 }
 

@@ -1,0 +1,97 @@
+#include "grove/methods/local_curvature.h"
+
+#include <cmath>
+
+#include "grove/problem/reference.h"
+
+namespace grove {
+namespace {
+
+/// How exactly a local model is solved, relative to how far from its minimizer the step begins.
+constexpr double forcing = 1e-3;
+/// A Hessian that is off by this share of the whole system costs a step about as much of its gain.
+constexpr double tolerated_error = 0.2;
+
+void put(ByteWriter& writer, const Matrix& matrix) {
+  writer.put(matrix.size() > 0);
+  if (matrix.size() > 0) writer.put(std::span<const double>(matrix.data(), matrix.size()));
+}
+
+void get(ByteReader& reader, Index dimension, Matrix& matrix) {
+  bool present = false;
+  reader.get(present);
+  matrix.resize(present ? dimension : 0, present ? dimension : 0);
+  if (present) reader.get(std::span<double>(matrix.data(), matrix.size()));
+}
+
+}  // namespace
+
+void LocalCurvature::take(const Objective& objective, const Vector& at, Batch batch,
+                          ObjectiveScratch& scratch) {
+  objective.evaluate(at, batch, nullptr, &hessian_, scratch);
+  system_fits_ = false;
+  ++taken_;
+}
+
+/// Couplings change only when a curvature was told anew, which comparing finds out in no time
+/// beside a factorization.
+void LocalCurvature::update_system(const Coupling& stiffness) {
+  const bool as_before =
+      stiffness.scalar == stiffness_scalar_ &&
+      (stiffness.matrix ? stiffness_matrix_.size() > 0 && *stiffness.matrix == stiffness_matrix_
+                        : stiffness_matrix_.size() == 0);
+  if (system_fits_ && as_before) return;
+  stiffness_scalar_ = stiffness.scalar;
+  stiffness_matrix_ = stiffness.matrix ? *stiffness.matrix : Matrix();
+  Matrix system = hessian_;
+  stiffness.add_to(system);
+  system_.set(std::move(system));
+  system_fits_ = true;
+}
+
+Coupling LocalCurvature::stiffness() const {
+  return {stiffness_scalar_, stiffness_matrix_.size() > 0 ? &stiffness_matrix_ : nullptr};
+}
+
+Vector LocalCurvature::target(const CoupledModel& model, const Vector& v, const Vector& gradient) {
+  update_system(model.stiffness);
+  const double smoothness = system_.matrix().diagonal().sum();
+  const double residual = stationarity(v, gradient, model.regularizer, smoothness);
+  return minimize({.center = v,
+                   .gradient = gradient,
+                   .curvature = system_,
+                   .regularizer = model.regularizer,
+                   .smoothness = smoothness,
+                   .tolerance = forcing * residual});
+}
+
+double LocalCurvature::pull_of(const Vector& step) const {
+  return (system_.matrix() * step).norm();
+}
+
+bool LocalCurvature::explains(const Vector& step, double bent) const {
+  Vector product = hessian_ * step;
+  const double expected = step.dot(product);
+  stiffness().add_product(step, product);
+  return std::abs(bent - expected) <= tolerated_error * step.dot(product);
+}
+
+void LocalCurvature::save(ByteWriter& writer) const {
+  put(writer, hessian_);
+  writer.put(stiffness_scalar_);
+  put(writer, stiffness_matrix_);
+  system_.save(writer);
+  writer.put(system_fits_);
+  writer.put(taken_);
+}
+
+void LocalCurvature::load(ByteReader& reader, Index dimension) {
+  get(reader, dimension, hessian_);
+  reader.get(stiffness_scalar_);
+  get(reader, dimension, stiffness_matrix_);
+  system_.load(reader, dimension);
+  reader.get(system_fits_);
+  reader.get(taken_);
+}
+
+}  // namespace grove

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <vector>
+
+#include "grove/base/bytes.h"
+#include "grove/methods/conjugate_gradients.h"
+#include "grove/problem/quadratic_model.h"
+
+namespace grove {
+
+/// A stored M that changes little from one local model to the next. A Cholesky factor is kept
+/// although M or the face has changed since: as a preconditioner of conjugate gradients on the
+/// present M, so that answers are those of the present M. It is made anew where that pays.
+class ReusedCurvature final : public ModelCurvature {
+ public:
+  bool known() const { return matrix_.size() > 0; }
+  void set(Matrix matrix);
+  const Matrix& matrix() const { return matrix_; }
+
+  void times(const Vector& direction, Vector& product) const override;
+  void sweep(const Regularizer& regularizer, Vector& point, Vector& slope) const override;
+  void solve(const std::vector<Index>& face, const Vector& right, double tolerance,
+             Vector& p) const override;
+
+  std::uint64_t factorizations() const { return factorizations_; }
+
+  void save(ByteWriter& writer) const;
+  void load(ByteReader& reader, Index dimension);
+
+ private:
+  bool worth_refining(const std::vector<Index>& face) const;
+  bool refine(const std::vector<Index>& face, const Vector& right, double tolerance,
+              Vector& p) const;
+
+  Matrix matrix_;
+  mutable Matrix factor_;             ///< lower triangle, of some earlier M on face_
+  mutable std::vector<Index> face_;   ///< ascending
+  mutable bool factor_fits_ = false;  ///< it is the factor of the present M on face_
+  mutable std::uint64_t factorizations_ = 0;
+  mutable ConjugateScratch scratch_;
+};
+
+}  // namespace grove
