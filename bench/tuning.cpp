@@ -120,8 +120,8 @@ std::vector<double> grid(const PreparedProblem& problem) {
   return numbers;
 }
 
-/// The fewest rounds over the grid, and their bytes; nothing where no number gets there. More than
-/// two local steps do not save rounds (math.md, section 7), and less damping never costs any.
+/// The fewest rounds over the grid, and their bytes; nothing where no number gets there. More local
+/// steps than two saved no rounds, more damping cost some (docs/methods/curvature_links.md).
 Taken best_number(const PreparedProblem& problem, Config config) {
   Taken best;
   config.work = "2";

@@ -123,9 +123,9 @@ void add_method_options(Config& config, std::vector<Option>& options) {
        method},
       config.theta_penalty, Range::positive()));
   options.push_back(
-      prox_option({"prox", "EPS | tuned[:c=C,zeta=Z,work=E,eps=EPS]",
-                   "eps_i, proximal weight of every agent, or (druid-vl) by its work load (2 mu_z; "
-                   "with curvature 0; "
+      prox_option({"prox", "EPS | auto | tuned[:c=C,zeta=Z,work=E,eps=EPS]",
+                   "eps_i, proximal weight of every agent; auto: as little as keeps its local "
+                   "model stable; tuned (druid-vl): by its work load (2 mu_z; with curvature 0; "
                    "druid-gd: at least the smoothness constant)",
                    method},
                   config.prox));

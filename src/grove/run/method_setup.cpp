@@ -19,8 +19,20 @@ double default_prox(const Config& config, const Objective& objective) {
   return 2 * config.penalty;
 }
 
-double prox_of(const Config& config, const Objective& objective, int work) {
-  if (!config.prox) return default_prox(config, objective);
+/// The least eps that keeps the local model stable whatever f_i, from the agent's own data and
+/// links (math: section 2). The augmented model needs none: its links make it strongly convex.
+double automatic_prox(const Config& config, const Instance& instance, AgentId agent, int work) {
+  if (config.method == Method::druid_gd) return instance.objectives[agent.value]->smoothness();
+  if (config.local_model == LocalModelKind::augmented || work == 1) return 0;
+  const bool holds = agent == regularizer_holder && !instance.regularizer.trivial();
+  return config.penalty * static_cast<double>(instance.graph.degree(agent)) +
+         (holds ? *config.theta_penalty : 0.0);
+}
+
+double prox_of(const Config& config, const Instance& instance, AgentId agent, int work) {
+  if (!config.prox) return default_prox(config, *instance.objectives[agent.value]);
+  if (std::holds_alternative<AutoProx>(config.prox->value))
+    return automatic_prox(config, instance, agent, work);
   if (const auto* tuned = std::get_if<TunedProx>(&config.prox->value))
     return tuned_prox(tuned->rule, *tuned->base, work);
   return std::get<double>(config.prox->value);
@@ -58,11 +70,12 @@ LocalSolverOptions solver_of(const Config& config) {
   return NewtonSteps{sampling_of(config)};
 }
 
-DruidOptions druid_options(const Config& config, const Objective& objective, int work) {
+DruidOptions druid_options(const Config& config, const Instance& instance, AgentId agent,
+                           int work) {
   return {.link = config.link,
           .penalty = config.penalty,
           .theta_penalty = *config.theta_penalty,
-          .prox = prox_of(config, objective, work),
+          .prox = prox_of(config, instance, agent, work),
           .local_model = config.local_model,
           .solver = solver_of(config)};
 }
@@ -78,14 +91,14 @@ Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& s
     return Error{"--penalty", fmt::format("low-rank:{} keeps more eigenpairs than there are "
                                           "coefficients; expected at most {}",
                                           form.rank, instance.dimension())};
+  const double* given = config.prox ? std::get_if<double>(&config.prox->value) : nullptr;
   for (std::uint32_t i = 0; i < config.agents; ++i) {
-    setup.options.push_back(
-        CurvatureDruidOptions{.link = config.link,
-                              .form = form,
-                              .prox = config.prox ? std::get<double>(config.prox->value) : 0.0,
-                              .theta_penalty = config.theta_penalty,
-                              .thrifty = config.work == "auto",
-                              .sampling = sampling_of(config)});
+    setup.options.push_back(CurvatureDruidOptions{.link = config.link,
+                                                  .form = form,
+                                                  .prox = given != nullptr ? *given : 0.0,
+                                                  .theta_penalty = config.theta_penalty,
+                                                  .thrifty = config.work == "auto",
+                                                  .sampling = sampling_of(config)});
   }
   return success();
 }
@@ -181,8 +194,8 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
     if (auto* tuned = config.prox ? std::get_if<TunedProx>(&config.prox->value) : nullptr;
         tuned && !tuned->base)
       tuned->base = 2 * config.penalty;
-    for (std::size_t i = 0; i < instance.agents(); ++i)
-      setup.options.push_back(druid_options(config, *instance.objectives[i], setup.work_loads[i]));
+    for (std::uint32_t i = 0; i < instance.agents(); ++i)
+      setup.options.push_back(druid_options(config, instance, AgentId{i}, setup.work_loads[i]));
     if (!config.prox && config.method != Method::druid_gd) config.prox = 2 * config.penalty;
     note_clamped_batches(config, instance, setup.notes);
     note_linearized_bound(config, instance, setup);

@@ -50,6 +50,7 @@ Option prox_option(OptionText text, std::optional<ProxChoice>& target) {
           text.help,
           text.group,
           [&target](std::string_view given) -> Status {
+            if (given == "auto") return target = AutoProx{}, success();
             if (given == "tuned" || given.starts_with("tuned:")) {
               const auto tuned = parse_tuned(given.size() > 6 ? given.substr(6) : "");
               if (!tuned) return tuned.error();
@@ -58,12 +59,13 @@ Option prox_option(OptionText text, std::optional<ProxChoice>& target) {
             const auto number = parse_double(given);
             if (number && Range::non_negative().contains(*number))
               return target = *number, success();
-            return Error{"",
-                         fmt::format("expected {} or tuned[:c=C,zeta=Z,work=E,eps=EPS], got '{}'",
-                                     Range::non_negative().text(), given)};
+            return Error{
+                "", fmt::format("expected {}, auto or tuned[:c=C,zeta=Z,work=E,eps=EPS], got '{}'",
+                                Range::non_negative().text(), given)};
           },
           [&target]() -> nlohmann::json {
             if (!target) return nullptr;
+            if (std::holds_alternative<AutoProx>(target->value)) return "auto";
             if (const auto* tuned = std::get_if<TunedProx>(&target->value)) return text_of(*tuned);
             return std::get<double>(target->value);
           }};

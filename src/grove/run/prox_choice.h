@@ -14,15 +14,19 @@ struct TunedProx {
   std::optional<double> base;  ///< eps at the mean work load (2 mu_z)
 };
 
-/// One eps for every agent, or tuned.
+/// eps_i as small as keeps the agent's local model stable, by what the agent itself knows.
+struct AutoProx {};
+
+/// One eps for every agent, tuned, or automatic.
 struct ProxChoice {
   ProxChoice(double eps) : value(eps) {}
   ProxChoice(TunedProx tuned) : value(tuned) {}
+  ProxChoice(AutoProx automatic) : value(automatic) {}
 
-  std::variant<double, TunedProx> value;
+  std::variant<double, TunedProx, AutoProx> value;
 };
 
-/// `EPS`, `tuned` or `tuned:c=C,zeta=Z,work=E,eps=EPS` with any of the keys.
+/// `EPS`, `auto`, `tuned` or `tuned:c=C,zeta=Z,work=E,eps=EPS` with any of the keys.
 Option prox_option(OptionText text, std::optional<ProxChoice>& target);
 
 }  // namespace grove

@@ -61,5 +61,54 @@ TEST(ProxChoice, RefusesWhatItCannotMean) {
   EXPECT_EQ(status.error().where, "--prox");
 }
 
+// On the path 0 - 1 - 2 with mu = 0.05 the local bound mu deg_i is 0.05, 0.1 and 0.05; agent 0
+// holds l1 and adds mu_theta = 0.3.
+TEST(ProxChoice, AutoIsTheLocalBoundOfTheLinearizedModel) {
+  Config config = small_run();
+  config.local_model = LocalModelKind::linearized;
+  config.l1 = 0.01;
+  config.theta_penalty = 0.3;
+  ASSERT_TRUE(set(config, "auto"));
+  const auto record = run(config);
+  ASSERT_TRUE(record) << record.error().text();
+  EXPECT_NEAR(*record->agents[0].prox, 0.35, 1e-15);
+  EXPECT_NEAR(*record->agents[1].prox, 0.1, 1e-15);
+  EXPECT_NEAR(*record->agents[2].prox, 0.05, 1e-15);
+  EXPECT_EQ(record->config.at("prox"), "auto");
+}
+
+TEST(ProxChoice, AutoIsZeroWhereTheLinksAloneKeepTheModelStable) {
+  Config config = small_run();
+  ASSERT_TRUE(set(config, "auto"));
+  for (const PenaltyChoice& penalty : {PenaltyChoice(0.05), PenaltyChoice(CurvatureForm{})}) {
+    config.penalty = penalty;
+    const auto record = run(config);
+    ASSERT_TRUE(record) << record.error().text();
+    for (const AgentSummary& agent : record->agents) EXPECT_EQ(agent.prox, 0);
+  }
+}
+
+// Ten agents that all talk to each other have lambda_max = 10: eps = 2 mu is far below the bound
+// mu lambda_max / 2, and nearly flat objectives cannot save it.
+TEST(ProxChoice, AutoKeepsALinearizedModelStableThatTwiceThePenaltyDoesNot) {
+  Config config;
+  config.data = "synthetic:gaussian,samples=400,features=4,scale=0.01";
+  config.graph = "complete";
+  config.penalty = 5e-4;
+  config.work = "10";
+  config.local_model = LocalModelKind::linearized;
+  config.l2 = 1e-4;
+  config.rounds = 3000;
+  config.threads = 1;
+  const auto twice = run(config);
+  ASSERT_TRUE(twice);
+  EXPECT_NE(twice->outcome.status, RunStatus::converged);
+  ASSERT_TRUE(set(config, "auto"));
+  const auto automatic = run(config);
+  ASSERT_TRUE(automatic);
+  EXPECT_EQ(automatic->outcome.status, RunStatus::converged) << automatic->outcome.detail;
+  EXPECT_TRUE(automatic->notes.empty()) << automatic->notes.front();
+}
+
 }  // namespace
 }  // namespace grove
