@@ -11,4 +11,7 @@ must(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${work}/build -G ${GENERAT
      -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${work}/installed)
 must(${CMAKE_COMMAND} --build ${work}/build)
 must(${work}/build/consumer)
+if(EXISTS ${work}/build/cluster)
+  must(${work}/build/cluster)
+endif()
 must(${work}/installed/bin/grove --version)

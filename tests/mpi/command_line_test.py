@@ -18,19 +18,22 @@ BASE = ["synthetic:ijcnn-like,samples=300", "--agents", "6", "--tolerance", "0"]
 SMALL = [*BASE, "--rounds", "20"]
 
 
-def simulate(*options):
-    return subprocess.run([GROVE, "train", *options], capture_output=True, text=True, timeout=120)
+def simulate(*options, command="train"):
+    return subprocess.run([GROVE, command, *options], capture_output=True, text=True, timeout=120)
 
 
-def mpirun(processes, *options):
+def mpirun(processes, *options, command="train"):
     return subprocess.run(
-        [MPIEXEC, "-np", str(processes), GROVE, "train", "--runtime", "mpi", *options],
+        [MPIEXEC, "-np", str(processes), GROVE, command, "--runtime", "mpi", *options],
         capture_output=True, text=True, timeout=120)
 
 
-def essence(path):
+def read(path):
+    return json.loads(pathlib.Path(path).read_text())
+
+
+def essence(record):
     """What must not depend on where a run takes place."""
-    record = json.loads(pathlib.Path(path).read_text())
     record.pop("ranks", None)
     for name in ("runtime", "checkpoint", "checkpoint-every", "shards", "data", "partition"):
         record["config"].pop(name)
@@ -58,14 +61,25 @@ class CommandLine(unittest.TestCase):
         one = simulate(*SMALL, "--record", self.file("one.json"))
         three = mpirun(3, *SMALL, "--record", self.file("three.json"))
         self.assertEqual((one.returncode, three.returncode), (0, 0), three.stderr)
-        self.assertEqual(essence(self.file("one.json")), essence(self.file("three.json")))
+        self.assertEqual(essence(read(self.file("one.json"))), essence(read(self.file("three.json"))))
         self.assertEqual(three.stdout.count("stopped at the limit of 20 rounds"), 1)
-        ranks = json.loads(pathlib.Path(self.file("three.json")).read_text())["ranks"]
+        ranks = read(self.file("three.json"))["ranks"]
         self.assertEqual([rank["agents"] for rank in ranks], [2, 2, 2])
         for rank in ranks:
             self.assertGreater(rank["compute_seconds"], 0)
             self.assertGreater(rank["exchange_seconds"], 0)
             self.assertGreater(rank["wait_seconds"], 0)
+
+    def test_compare_gives_the_records_of_the_simulator_and_one_table(self):
+        methods = [*SMALL, "--methods", "druid-vl,pg-extra,exact-admm"]
+        one = simulate(*methods, "--record", self.file("one.json"), command="compare")
+        three = mpirun(3, *methods, "--record", self.file("three.json"), command="compare")
+        self.assertEqual((one.returncode, three.returncode), (0, 0), three.stderr)
+        runs = [[(run["method"], essence(run["record"])) for run in read(self.file(name))["runs"]]
+                for name in ("one.json", "three.json")]
+        self.assertEqual([method for method, _ in runs[0]], ["druid-vl", "pg-extra", "exact-admm"])
+        self.assertEqual(runs[0], runs[1])
+        self.assertEqual(three.stdout.count("pg-extra"), one.stdout.count("pg-extra"))
 
     def test_errors_are_told_once_with_exit_code_2(self):
         for options, wanted in [(["--agents", "none"], "--agents"),
@@ -112,7 +126,7 @@ class CommandLine(unittest.TestCase):
         three = mpirun(3, "--shards", self.file("part-{rank}.svm"), *common,
                        "--record", self.file("three.json"))
         self.assertEqual(three.returncode, 0, three.stderr)
-        self.assertEqual(essence(self.file("one.json")), essence(self.file("three.json")))
+        self.assertEqual(essence(read(self.file("one.json"))), essence(read(self.file("three.json"))))
 
     def test_checkpoints_resume_to_the_record_of_an_uninterrupted_run(self):
         options = [*BASE, "--link", "edge", "--loss-rate", "0.2", "--delay", "3",
@@ -125,7 +139,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(first.returncode, 0, first.stderr)
         second = mpirun(3, *options, *keep, "--rounds", "40", "--record", self.file("resumed.json"))
         self.assertEqual(second.returncode, 0, second.stderr)
-        self.assertEqual(essence(self.file("whole.json")), essence(self.file("resumed.json")))
+        self.assertEqual(essence(read(self.file("whole.json"))), essence(read(self.file("resumed.json"))))
 
     def test_a_checkpoint_of_another_run_or_a_damaged_one_is_refused(self):
         keep = ["--checkpoint", self.file("state"), "--checkpoint-every", "5"]
@@ -181,7 +195,7 @@ class CommandLine(unittest.TestCase):
         self.assertIn("was lost: ended by signal 9", told[0])
         again = mpirun(2, *options, *keep, "--record", self.file("resumed.json"))
         self.assertEqual(again.returncode, 0, again.stderr)
-        self.assertEqual(essence(self.file("whole.json")), essence(self.file("resumed.json")))
+        self.assertEqual(essence(read(self.file("whole.json"))), essence(read(self.file("resumed.json"))))
 
     def test_free_running_reaches_the_optimum_with_one_process_slowed_tenfold(self):
         options = ["synthetic:ijcnn-like,samples=1200", "--link", "edge", "--free-running",
@@ -189,7 +203,7 @@ class CommandLine(unittest.TestCase):
                    "--rounds", "100000", "--threads", "1"]
         result = mpirun(3, *options, "--slow-rank", "1:10", "--record", self.file("free.json"))
         self.assertEqual(result.returncode, 0, result.stderr)
-        record = json.loads(pathlib.Path(self.file("free.json")).read_text())
+        record = read(self.file("free.json"))
         self.assertEqual(record["outcome"]["status"], "converged")
         self.assertLess(record["trace"][-1]["relative_error"], 1e-8)
         slow, fast = record["ranks"][1], record["ranks"][0]
@@ -201,7 +215,9 @@ class CommandLine(unittest.TestCase):
     def test_free_running_is_refused_where_it_cannot_be(self):
         for options, wanted in [(["--free-running"], "--link edge"),
                                 (["--free-running", "--link", "edge", "--participation", "0.5"],
-                                 "--participation")]:
+                                 "--participation"),
+                                (["--free-running", "--link", "edge", "--checkpoint",
+                                  self.file("state")], "--checkpoint")]:
             result = mpirun(2, *options)
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertIn(wanted, self.errors(result)[0])

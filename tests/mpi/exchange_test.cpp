@@ -16,7 +16,8 @@ constexpr std::uint32_t agents = 12;
 std::vector<double> words(AgentId from, AgentId to, Round round) {
   std::vector<double> result((from.value * 7 + to.value * 3 + round) % 14);
   for (std::size_t k = 0; k < result.size(); ++k)
-    result[k] = from.value + 100.0 * to.value + 1e4 * static_cast<double>(round) + 1e-3 * k;
+    result[k] = from.value + 100.0 * to.value + 1e4 * static_cast<double>(round) +
+                1e-3 * static_cast<double>(k);
   return result;
 }
 

@@ -83,7 +83,7 @@ std::vector<Case> cases() {
 
 class LockStep : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(Every, LockStep, testing::ValuesIn(cases()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& tested) { return tested.param.name; });
 
 TEST_P(LockStep, GivesTheRecordOfTheSimulatorBitForBit) {
   Config config = small_config();

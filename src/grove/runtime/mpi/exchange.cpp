@@ -7,7 +7,7 @@
 namespace grove::mpi {
 namespace {
 
-constexpr int excess_tag = 1;
+constexpr int excess_tag = 1, vectors_tag = 2;
 
 bool has_interior_agents(const Graph& graph, int processes) {
   for (std::uint32_t i = 0; i < graph.agents(); ++i) {
@@ -90,16 +90,22 @@ void Exchange::count_incoming(const Active& active) {
 
 void Exchange::begin() {
   send_excess();
-  if (overlaps_)
-    MPI_Ineighbor_alltoallv(outgoing_.buffer.data(), outgoing_.counts.data(),
-                            outgoing_.offsets.data(), MPI_DOUBLE, incoming_.buffer.data(),
-                            incoming_.counts.data(), incoming_.offsets.data(), MPI_DOUBLE,
-                            graph_comm_, &exchanging_);
+  if (overlaps_) start_messages();
+}
+
+void Exchange::start_messages() {
+  exchanging_.clear();
+  for (std::size_t k = 0; k < links_.neighbours.size(); ++k)
+    MPI_Irecv(incoming_.buffer.data() + incoming_.offsets[k], incoming_.counts[k], MPI_DOUBLE,
+              links_.neighbours[k], vectors_tag, graph_comm_, &exchanging_.emplace_back());
+  for (std::size_t k = 0; k < links_.neighbours.size(); ++k)
+    MPI_Isend(outgoing_.buffer.data() + outgoing_.offsets[k], outgoing_.counts[k], MPI_DOUBLE,
+              links_.neighbours[k], vectors_tag, graph_comm_, &exchanging_.emplace_back());
 }
 
 void Exchange::finish() {
   if (overlaps_)
-    MPI_Wait(&exchanging_, MPI_STATUS_IGNORE);
+    MPI_Waitall(static_cast<int>(exchanging_.size()), exchanging_.data(), MPI_STATUSES_IGNORE);
   else if (!links_.neighbours.empty())
     MPI_Neighbor_alltoallv(outgoing_.buffer.data(), outgoing_.counts.data(),
                            outgoing_.offsets.data(), MPI_DOUBLE, incoming_.buffer.data(),
