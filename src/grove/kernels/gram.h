@@ -26,9 +26,9 @@ Panel<Set> panel_at(const double* panels, Index column, Index stride) {
 }
 
 /// Rows of one panel and the one beside it, if any: at once, which halves what is spent on finding
-/// rows and roots.
+/// rows.
 template <class Set, int Packs, int PacksBeside>
-void scale_columns(const Rows& rows, const double* roots, Index column, Index first,
+void scale_columns(const Rows& rows, const double* curvatures, Index column, Index first,
                    double* panels) {
   constexpr Index width = Packs * Set::lanes;
   double* to = panels + column * panel_rows + first * width;
@@ -37,7 +37,7 @@ void scale_columns(const Rows& rows, const double* roots, Index column, Index fi
     beside = panels + (column + width) * panel_rows + first * PacksBeside * Set::lanes;
   for (Index k = 0; k < rows.count; ++k) {
     const double* from = rows.row(k) + column;
-    const Pack<Set> root = splat<Set>(roots[k]);
+    const Pack<Set> root = splat<Set>(__builtin_sqrt(curvatures[k]));  // while stores wait
 #pragma GCC unroll 3
     for (int p = 0; p < Packs; ++p, to += Set::lanes, from += Set::lanes)
       store<Set>(to, load<Set>(from) * root);
@@ -52,11 +52,9 @@ void scale_into_panels(const Rows& rows, const double* curvatures, Index first, 
   constexpr decltype(&scale_columns<Set, 1, 0>) scale_packs[] = {
       scale_columns<Set, 1, 0>, scale_columns<Set, 2, 0>, scale_columns<Set, 3, 0>,
       scale_columns<Set, 3, 1>, scale_columns<Set, 3, 2>, scale_columns<Set, 3, 3>};
-  double roots[panel_rows];
-  for (Index k = 0; k < rows.count; ++k) roots[k] = __builtin_sqrt(curvatures[k]);
   for (Index column = 0; column < rows.stride; column += 2 * panel_width<Set>) {
     const Index packs = (rows.stride - column) / Set::lanes;
-    scale_packs[packs < 6 ? packs - 1 : 5](rows, roots, column, first, panels);
+    scale_packs[packs < 6 ? packs - 1 : 5](rows, curvatures, column, first, panels);
   }
 }
 
@@ -123,9 +121,10 @@ template <class Set, int Packs, int Columns>
     for (int p = 0; p < Packs; ++p) sum[c][p] = Pack<Set>{};
 }
 
-/// The entries that a tile will be added to, fetched early: they come from far in a large matrix.
+/// The entries that a tile will be added to, fetched early. A small matrix is near anyway.
 template <class Set, int Packs, int Columns>
 [[gnu::always_inline]] inline void fetch_entries(const Square& hessian, Index row, Index column) {
+  if (hessian.dimension <= 64) return;
   const double* entries = hessian.entries + column * hessian.dimension + row;
 #pragma GCC unroll 12
   for (int c = 0; c < Columns; ++c, entries += hessian.dimension) {
@@ -154,11 +153,12 @@ void add_tile(const Panel<Set>& lower, const Panel<Set>& left, Index column, Ind
   add_to<Set>(hessian, lower.column, left.column + column, sum);
 }
 
-/// The square of the last two packs of a panel, without the tile above its diagonal.
-template <class Set>
+/// The square of the last two packs of a panel, without the tile above its diagonal, and of the
+/// last pack only so many columns.
+template <class Set, int LastColumns>
 void add_corner(const Panel<Set>& panel, Index count, const Square& hessian) {
   constexpr int lanes = Set::lanes;
-  Pack<Set> first[lanes][2], second[lanes][1];
+  Pack<Set> first[lanes][2], second[LastColumns][1];
   clear<Set>(first);
   clear<Set>(second);
   const Index skip = panel.width - 2 * lanes;
@@ -187,7 +187,12 @@ void add_tiles(const double* panels, const Panel<Set>& lower, Index begin, Index
   }
   if (lower.column >= end) return;
   if constexpr (Packs != 2) add_tile<Set, Packs, Set::lanes>(lower, lower, 0, count, hessian, next);
-  if constexpr (Packs != 1) add_corner<Set>(lower, count, hessian);
+  if constexpr (Packs != 1) {
+    constexpr int half = Set::lanes / 2;  // where the matrix ends early: 22 = 5 * 4 + 2
+    const Index last = hessian.dimension - (lower.column + lower.width - Set::lanes);
+    const auto add = last <= half ? add_corner<Set, half> : add_corner<Set, Set::lanes>;
+    add(lower, count, hessian);
+  }
 }
 
 /// Goes through the columns by groups of panels that stay in the second-level cache while all the
