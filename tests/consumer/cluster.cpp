@@ -9,6 +9,7 @@ int main() {
   grove::Config config;
   config.data = "synthetic:gaussian,samples=200,features=5";
   config.agents = 4;
+  config.agents_given = true;  // not one agent per process
   config.graph = "ring";
   config.loss = grove::SquaredLoss{};
   config.l2 = 0.1;
