@@ -17,7 +17,7 @@ Config config_of(SamplingKind sampling, const std::string& data) {
   Config config;
   config.data = data;
   config.l1 = 1e-4;
-  config.l2 = 1e-3;  // a9a and w8a hold equal columns: without l2 their optimum is not unique
+  config.l2 = 1e-3;  // without it the optima of a9a and w8a do not look unique
   config.sampling = sampling;
   config.tolerance = 0;
   config.rounds = 400;
