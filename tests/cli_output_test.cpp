@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "grove/run/model.h"
 #include "grove/run/record.h"
 #include "support/command_line.h"
 
@@ -143,6 +144,23 @@ TEST_F(CommandLineOutput, DamagedModelsAreNamedInPlainWords) {
     EXPECT_TRUE(ended.err.starts_with("grove: " + name + ": ")) << ended.err;
     EXPECT_EQ(ended.err.find("json.exception"), std::string::npos) << ended.err;
   }
+}
+
+// The model is 2 a + 0 b by hand: margins 2 and -2, whose signs say the class.
+TEST_F(CommandLineOutput, PredictsDataWithoutLabelsFromAllItsFeatures) {
+  Model model{.version = "test",
+              .loss = LogisticLoss{},
+              .coefficients = Vector::Zero(2),
+              .labels = LabelNames{0, 1}};
+  model.coefficients[0] = 2;
+  file("model.json", to_json(model).dump());
+  file("unlabelled.csv", "a,b\n1,5\n-1,0\n");
+  const Ended ended = grove("predict model.json unlabelled.csv --json");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const auto prediction = nlohmann::json::parse(ended.out);
+  EXPECT_EQ(prediction.at("margins"), nlohmann::json({2.0, -2.0}));
+  EXPECT_TRUE(prediction.at("scores").empty());
+  EXPECT_NE(grove("predict model.json unlabelled.csv").err.find("no labels"), std::string::npos);
 }
 
 TEST_F(CommandLineOutput, ScoresInJsonHaveNamesThatProgramsCanUse) {

@@ -1,6 +1,7 @@
 #include <csignal>
 #include <exception>
 #include <map>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -131,7 +132,12 @@ int main(int argc, char** argv) {
   const grove::app::Processes processes;
   try {
     return run_program(argc, argv);
-  } catch (const std::exception& error) {  // out of memory and the like: no stack traces
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr,
+               "grove: out of memory; expected fewer features or agents, or a method without "
+               "Hessians (pg-extra, p2d2, nids)\n");
+    return grove::app::leave(grove::app::bad_input);
+  } catch (const std::exception& error) {  // no stack traces
     fmt::print(stderr, "grove: {}\n", error.what());
     return grove::app::leave(grove::app::bad_input);
   }

@@ -31,18 +31,23 @@ Result<Model> read_model(const std::string& path) {
 
 struct Prediction {
   Vector margins;
-  std::optional<Scores> scores;  ///< when the data has labels the model knows
+  bool labelled = true;          ///< the data has labels
+  std::optional<Scores> scores;  ///< if they are the model's
 };
 
 Result<Prediction> predict(const PredictSettings& settings, const Model& model) {
-  auto dataset = load_dataset(settings.data, TargetKind::number, settings.seed,
-                              {.label_column = settings.label_column});
+  auto dataset =
+      load_dataset(settings.data, TargetKind::number, settings.seed,
+                   {.label_column = settings.label_column,
+                    .model_features = static_cast<std::size_t>(model.coefficients.size())});
   if (!dataset) return dataset.error();
   if (dataset->samples.dimension() > model.coefficients.size())
     return Error{settings.data,
                  fmt::format("has {} features, but the model knows {}",
                              dataset->samples.dimension(), model.coefficients.size())};
-  Prediction prediction{.margins = margins(model, dataset->samples)};
+  Prediction prediction{.margins = margins(model, dataset->samples),
+                        .labelled = dataset->samples.targets.allFinite()};
+  if (!prediction.labelled) return prediction;
   if (!model.labels || apply_labels(*model.labels, *dataset))
     prediction.scores = score(model, prediction.margins, dataset->samples.targets);
   return prediction;
@@ -77,10 +82,11 @@ std::vector<NamedScore> named(const Scores& scores) {
           {"r_squared", "R2", scores.r_squared}};
 }
 
-std::string scores_text(const std::optional<Scores>& scores) {
-  if (!scores) return "no scores: the data's labels are not the model's\n";
+std::string scores_text(const Prediction& prediction) {
+  if (!prediction.labelled) return "no scores: the data has no labels\n";
+  if (!prediction.scores) return "no scores: the data's labels are not the model's\n";
   std::string text;
-  for (const auto& [key, title, value] : named(*scores))
+  for (const auto& [key, title, value] : named(*prediction.scores))
     if (value) text += fmt::format("{:<9} {:.6g}\n", title, *value);
   return text;
 }
@@ -112,7 +118,7 @@ Result<int> run_predict(const PredictSettings& settings) {
   // Without --out the predictions are the output, so the scores must not mix with them.
   if (settings.out.empty()) print_result(lines);
   if (!settings.outputs.quiet)
-    fmt::print(settings.out.empty() ? stderr : stdout, "{}", scores_text(prediction->scores));
+    fmt::print(settings.out.empty() ? stderr : stdout, "{}", scores_text(*prediction));
   return ok;
 }
 
@@ -129,10 +135,12 @@ Command predict_command() {
       text_option({"model", "MODEL", "model written by grove train", "Input"}, settings->model));
   options.push_back(
       text_option({"data", "DATA", "data as for grove train", "Input"}, settings->data));
-  options.push_back(
-      text_option({"label-column", "NAME",
-                   "label column of a CSV file (label, target, y or the last)", "Input"},
-                  settings->label_column));
+  options.push_back(text_option(
+      {"label-column", "NAME",
+       "label column of a CSV file (label, target, y, or the last if the model does not "
+       "need it)",
+       "Input"},
+      settings->label_column));
   options.push_back(
       count_option({"seed", "S", "seed of synthetic data (1)", "Input"}, settings->seed, 0));
   options.push_back(

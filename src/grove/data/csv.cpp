@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -82,13 +83,16 @@ Result<std::vector<std::string>> parse_names(std::string_view line, const std::s
   return names;
 }
 
-Result<std::size_t> find_label(const std::vector<std::string>& names, const std::string& where,
-                               const std::string& label_column) {
+using LabelColumn = decltype(CsvHeader::label);
+
+Result<LabelColumn> find_label(const std::vector<std::string>& names, const std::string& where,
+                               const ReadOptions& options) {
   static constexpr std::array<std::string_view, 3> usual{"label", "target", "y"};
-  std::string wanted = label_column;
+  std::string wanted = options.label_column;
   for (const std::string_view name : usual)
     if (wanted.empty() && std::ranges::find(names, name) != names.end()) wanted = name;
-  if (wanted.empty()) return names.size() - 1;
+  if (wanted.empty() && names.size() == options.model_features) return LabelColumn();
+  if (wanted.empty()) return LabelColumn(names.size() - 1);
   const auto found = std::ranges::find(names, wanted);
   if (found == names.end()) {
     const auto near = closest(wanted, names);
@@ -98,14 +102,14 @@ Result<std::size_t> find_label(const std::vector<std::string>& names, const std:
   }
   if (std::find(found + 1, names.end(), wanted) != names.end())
     return Error{where, fmt::format("expected one label column {}, found two", shown(wanted))};
-  return static_cast<std::size_t>(found - names.begin());
+  return LabelColumn(found - names.begin());
 }
 
 /// Reads one line into the rows; says what is wrong with it, if anything.
 std::optional<std::string> parse_row(std::string_view line, const CsvHeader& header,
                                      RowBlock& rows) {
   CellReader cells(line);
-  double label = 0;
+  double label = std::numeric_limits<double>::quiet_NaN();
   std::size_t column = 0;
   std::int32_t feature = 0;
   for (; !cells.finished(); ++column) {
@@ -132,7 +136,7 @@ std::optional<std::string> parse_row(std::string_view line, const CsvHeader& hea
 }  // namespace
 
 Result<CsvHeader> take_csv_header(std::string_view& text, const std::string& source,
-                                  const std::string& label_column) {
+                                  const ReadOptions& options) {
   CsvHeader header;
   std::string_view line;
   while (trim(line).empty() && !text.empty()) {
@@ -142,7 +146,7 @@ Result<CsvHeader> take_csv_header(std::string_view& text, const std::string& sou
   const std::string where = fmt::format("{}:{}", source, std::max<std::size_t>(header.lines, 1));
   Result<std::vector<std::string>> names = parse_names(line, where);
   if (!names) return names.error();
-  const Result<std::size_t> label = find_label(*names, where, label_column);
+  const auto label = find_label(*names, where, options);
   if (!label) return label.error();
   header.names = std::move(*names);
   header.label = *label;

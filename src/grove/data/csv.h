@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "grove/base/result.h"
+#include "grove/data/dataset.h"
 #include "grove/data/row_block.h"
 
 namespace grove {
@@ -12,14 +14,14 @@ namespace grove {
 /// The columns of a CSV file, in file order.
 struct CsvHeader {
   std::vector<std::string> names;
-  std::size_t label = 0;  ///< the column of the labels; all others are features
-  std::size_t lines = 0;  ///< from the start of the file to the end of the header
+  std::optional<std::size_t> label;  ///< the column of the labels; all others are features
+  std::size_t lines = 0;             ///< from the start of the file to the end of the header
 };
 
-/// Parses the header and takes it off the text, which is the start of the file. `label_column`
-/// names the label; empty: `label`, `target`, `y` or the last column. Errors say `source:line`.
+/// Parses the header and takes it off the text, which is the start of the file. See
+/// ReadOptions for the label. Errors say `source:line`.
 Result<CsvHeader> take_csv_header(std::string_view& text, const std::string& source,
-                                  const std::string& label_column);
+                                  const ReadOptions& options);
 
 /// Parses whole lines of numbers separated by commas, with or without quotes (RFC 4180; a quoted
 /// cell ends on its line). Blank lines are skipped. A complaint names the column.

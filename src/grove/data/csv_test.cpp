@@ -16,15 +16,19 @@ struct Read {
   std::string error;
 };
 
-Read read(std::string_view text, const std::string& label_column = {}) {
+Read read_with(const ReadOptions& options, std::string_view text) {
   const TestFolder folder;
   const std::string file = folder.write("data.csv", text);
-  const auto dataset = load_dataset(file, TargetKind::number, 1, {.label_column = label_column});
+  const auto dataset = load_dataset(file, TargetKind::number, 1, options);
   if (!dataset) return {.error = dataset.error().text().substr(folder.path().string().size() + 1)};
   const Samples& samples = dataset->samples;
   if (const auto* sparse = std::get_if<SparseRows>(&samples.features))
     return {.rows = DenseRows(*sparse), .targets = samples.targets};
   return {.rows = std::get<DenseRows>(samples.features), .targets = samples.targets};
+}
+
+Read read(std::string_view text, const std::string& label_column = {}) {
+  return read_with({.label_column = label_column}, text);
 }
 
 DenseRows matrix(Index rows, Index columns, std::initializer_list<double> values) {
@@ -42,6 +46,16 @@ TEST(CsvReader, TakesTheLabelFromItsUsualNamesOrTheLastColumn) {
   }
   const Read named = read("a,label,b\n1,9,2\n3,8,4\n", "b");
   EXPECT_EQ(named.targets, Vector({{2, 4}}));
+}
+
+TEST(CsvReader, KnowsDataWithoutLabelsByTheFeaturesOfTheModelItIsFor) {
+  const Read unlabelled = read_with({.model_features = 2}, "a,b\n1,2\n3,4\n");
+  EXPECT_EQ(unlabelled.rows, matrix(2, 2, {1, 2, 3, 4}));
+  EXPECT_TRUE(unlabelled.targets.array().isNaN().all());
+  EXPECT_EQ(read_with({.model_features = 1}, "a,b\n1,2\n3,4\n").targets, Vector({{2, 4}}));
+  EXPECT_EQ(read_with({.model_features = 2}, "a,y\n1,2\n3,4\n").targets, Vector({{2, 4}}));
+  const ReadOptions named{.label_column = "a", .model_features = 2};
+  EXPECT_EQ(read_with(named, "a,b\n1,2\n3,4\n").targets, Vector({{1, 3}}));
 }
 
 TEST(CsvReader, UnderstandsQuotesBlanksCarriageReturnsAndBlankLines) {

@@ -14,8 +14,10 @@
 namespace grove {
 namespace {
 
-/// Columns are counted from 0 in 32 bits and the intercept may add one more.
-constexpr std::int32_t largest_index = std::numeric_limits<std::int32_t>::max() - 1;
+/// Every agent keeps several vectors as long as the largest index, 0.8 GB each at this one; the
+/// widest public sets have half as many features. Beyond, an index is a mistake that would take all
+/// memory.
+constexpr std::int32_t largest_index = 100'000'000;
 constexpr std::ptrdiff_t most_index_digits = 19;  // with leading zeros; more might overflow
 
 /// What is wrong with a line; nothing if it is right.

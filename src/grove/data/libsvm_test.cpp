@@ -59,14 +59,13 @@ TEST(LibsvmReader, NamesFileLineAndWhatWasExpected) {
             "data:3: expected a whole number before the colon, found `1.5:2`");
   EXPECT_EQ(error_of(good + "1 :2"),
             "data:3: expected a whole number before the colon, found `:2`");
-  EXPECT_EQ(error_of(good + "1 0:2"),
-            "data:3: expected an index from 1 to 2147483646, found `0:2`");
+  EXPECT_EQ(error_of(good + "1 0:2"), "data:3: expected an index from 1 to 100000000, found `0:2`");
   EXPECT_EQ(error_of(good + "1 -4:2"),
-            "data:3: expected an index from 1 to 2147483646, found `-4:2`");
+            "data:3: expected an index from 1 to 100000000, found `-4:2`");
   EXPECT_EQ(error_of(good + "1 2147483647:1"),
-            "data:3: expected an index from 1 to 2147483646, found `2147483647:1`");
+            "data:3: expected an index from 1 to 100000000, found `2147483647:1`");
   EXPECT_EQ(error_of(good + "1 99999999999999999999:1"),
-            "data:3: expected an index from 1 to 2147483646, found `99999999999999999999:1`");
+            "data:3: expected an index from 1 to 100000000, found `99999999999999999999:1`");
   EXPECT_EQ(error_of(good + "1 3:1 2:1"),
             "data:3: expected indices that increase along the line, found 2 after 3");
   EXPECT_EQ(error_of(good + "1 3:1 3:1"),
@@ -104,9 +103,9 @@ TEST(LibsvmReader, RefusesTextWithoutSamplesOrWithoutFeatures) {
 }
 
 TEST(LibsvmReader, AcceptsTheLargestIndexWithoutStoringWhatIsNotThere) {
-  const auto dataset = read("1 2147483646:1\n");
+  const auto dataset = read("1 100000000:1\n");
   ASSERT_TRUE(dataset);
-  EXPECT_EQ(dataset->samples.dimension(), 2147483646);
+  EXPECT_EQ(dataset->samples.dimension(), 100000000);
 }
 
 TEST(Labels, AnyTwoValuesBecomeZeroAndOneBySize) {

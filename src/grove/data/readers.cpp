@@ -132,7 +132,7 @@ Result<Dataset> read_csv(BlockSource& blocks, const std::string& source, TargetK
                          const ReadOptions& options) {
   CsvHeader header;
   const auto take_header = [&](std::string_view& text) -> Result<std::size_t> {
-    Result<CsvHeader> taken = take_csv_header(text, source, options.label_column);
+    Result<CsvHeader> taken = take_csv_header(text, source, options);
     if (!taken) return taken.error();
     header = std::move(*taken);
     return header.lines;

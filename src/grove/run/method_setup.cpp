@@ -148,6 +148,19 @@ void note_clamped_batches(const Config& config, const Instance& instance,
           size, smallest));
 }
 
+/// Given, and of no use: most likely meant for another method or file.
+void note_idle_options(const Config& config, std::vector<std::string>& notes) {
+  const auto idle = [&](std::string_view option, std::string_view because) {
+    notes.push_back(fmt::format("{} has no effect: {}", option, because));
+  };
+  if (config.step && is_druid(config.method))
+    idle("--step", name_of(config.method) + " goes by --penalty and --prox");
+  if (config.sampling != SamplingKind::full && config.method != Method::druid_vl)
+    idle("--sampling", name_of(config.method) + " looks at all samples");
+  if (!config.label_column.empty() && config.data.find(".csv") == std::string::npos)
+    idle("--label-column", "only CSV files name their columns");
+}
+
 void note_linearized_bound(const Config& config, const Instance& instance, MethodSetup& setup) {
   const bool several_steps =
       config.method == Method::druid_vl && std::ranges::max(setup.work_loads) > 1;
@@ -173,6 +186,7 @@ void note_linearized_bound(const Config& config, const Instance& instance, Metho
 
 Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
   MethodSetup setup;
+  note_idle_options(config, setup.notes);
   auto work = make_work_loads(config.work, config.agents, config.seed);
   if (!work) return work.error();
   auto participation = make_participation(config.participation, config.agents);

@@ -204,5 +204,29 @@ TEST(Run, BadInputNamesTheFlag) {
   EXPECT_EQ(crowded.error().where, "--agents");
 }
 
+TEST(Run, SaysWhichOptionsHaveNoEffect) {
+  const auto notes_with = [](auto change) {
+    Config config = small();
+    config.rounds = 1;
+    change(config);
+    return run(config)->notes;
+  };
+  EXPECT_TRUE(notes_with([](Config&) {}).empty());
+  EXPECT_EQ(
+      notes_with([](Config& config) { config.step = 0.1; }),
+      std::vector<std::string>{"--step has no effect: druid-vl goes by --penalty and --prox"});
+  EXPECT_TRUE(notes_with([](Config& config) {
+                config.step = 0.1;
+                config.method = Method::nids;
+              }).empty());
+  EXPECT_EQ(notes_with([](Config& config) {
+              config.method = Method::druid_newton;
+              config.sampling = SamplingKind::minibatch;
+              config.batch_gradient = config.batch_hessian = 1;
+              config.label_column = "y";
+            }).size(),
+            2u);
+}
+
 }  // namespace
 }  // namespace grove
