@@ -73,7 +73,8 @@ class BlockPipeline {
     Piece piece;
     if (!used_.try_pop(piece)) piece = std::make_shared<Work>();
     if (first_) {
-      piece->block = *std::exchange(first_, std::nullopt);
+      piece->block = std::move(*first_);
+      first_.reset();
       return piece;
     }
     piece->block = stopped_ ? TextBlock{} : blocks_.next();
@@ -93,8 +94,8 @@ class BlockPipeline {
     lines_ += piece->parsed.lines;
     if (!piece->block)
       error_ = piece->block.error();
-    else if (piece->parsed.complaint)
-      error_ = line_error(source_, lines_, std::move(*piece->parsed.complaint));
+    else if (auto& complaint = piece->parsed.complaint)
+      error_ = line_error(source_, lines_, std::move(*complaint));
     else
       append(piece->parsed.rows, rows_);
     if (error_) stopped_ = true;

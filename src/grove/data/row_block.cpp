@@ -37,10 +37,9 @@ Shape shape_of(const std::vector<RowBlock>& blocks) {
 template <class T>
 void advise_large_pages(T* array, std::size_t size) {
   constexpr std::uintptr_t page = 4096;
-  const auto address = reinterpret_cast<std::uintptr_t>(array);
-  const std::uintptr_t first = address / page * page;
-  const std::uintptr_t last = (address + size * sizeof(T)) / page * page;
-  if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+  const std::uintptr_t into_page = reinterpret_cast<std::uintptr_t>(array) % page;
+  const std::size_t length = (into_page + size * sizeof(T)) / page * page;
+  if (length > 0) ::madvise(reinterpret_cast<char*>(array) - into_page, length, MADV_HUGEPAGE);
 }
 
 /// A block with room for many like the first that goes into it.

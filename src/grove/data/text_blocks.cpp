@@ -131,7 +131,7 @@ class StreamedBlocks final : public BlockSource {
   Result<std::size_t> append(std::vector<char>& buffer) {
     const std::size_t before = buffer.size();
     buffer.resize(before + options_.block_bytes);
-    const Result<std::size_t> got = stream_->read(buffer.data() + before, options_.block_bytes);
+    Result<std::size_t> got = stream_->read(buffer.data() + before, options_.block_bytes);
     if (!got) return got.error();
     buffer.resize(before + *got);
     total_bytes_ += *got;
@@ -142,7 +142,8 @@ class StreamedBlocks final : public BlockSource {
   }
 
   TextBlock block(std::vector<char> lines) {
-    TextBlock made{.text = {lines.data(), lines.size()}, .owned = std::move(lines)};
+    TextBlock made{.text = {}, .owned = std::move(lines)};
+    made.text = {made.owned.data(), made.owned.size()};
     if (std::exchange(first_, false)) made.text = without_byte_order_mark(made.text);
     return made;
   }
