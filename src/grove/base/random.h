@@ -20,7 +20,6 @@ enum class Purpose : std::uint64_t {
   message_loss = 9,
   message_delay = 10,
   message_copy = 11,
-  speed = 12,
 };
 
 /// The address of a stream of random numbers: a pure function of what the draw is for.
