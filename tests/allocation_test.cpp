@@ -1,4 +1,5 @@
-// No allocation per round after warm-up in the DRUID path, on one thread.
+// No allocation per round after warm-up in the DRUID path, on one thread. With curvature links
+// that is said of rounds in which nobody tells a new curvature: there are few others.
 
 #include <memory>
 
@@ -21,24 +22,47 @@ TEST(Allocations, AreCountedWhicheverWayTheyAreMade) {
 
 struct DruidCase {
   std::string name;
-  LinkKind link = LinkKind::broadcast;
-  LocalSolverOptions solver = NewtonSteps{};
+  MethodOptions options;
   std::size_t features = 22;
 };
+
+DruidOptions druid(LinkKind link, LocalSolverOptions solver) {
+  return {.link = link, .penalty = 0.2, .theta_penalty = 0.4, .prox = 1, .solver = solver};
+}
 
 std::vector<DruidCase> druid_cases() {
   std::vector<DruidCase> cases;
   for (const auto& [link_name, link] : std::vector<std::pair<std::string, LinkKind>>{
            {"Broadcast", LinkKind::broadcast}, {"Edge", LinkKind::edge}}) {
-    cases.push_back({link_name + "FullBatches", link, NewtonSteps{FullBatches{}}});
-    cases.push_back(
-        {link_name + "MiniBatches", link, NewtonSteps{MiniBatches{.gradient = 11, .hessian = 17}}});
-    cases.push_back({link_name + "WideFeatures", link, NewtonSteps{FullBatches{}}, 70});
-    cases.push_back({link_name + "GradientStep", link, GradientStep{}});
-    cases.push_back({link_name + "BfgsStep", link, BfgsStep{}});
-    cases.push_back({link_name + "ExactSolve", link, ExactSolve{}});
+    const auto add = [&](const std::string& name, MethodOptions options, std::size_t features) {
+      cases.push_back({link_name + name, std::move(options), features});
+    };
+    add("FullBatches", druid(link, NewtonSteps{FullBatches{}}), 22);
+    add("MiniBatches", druid(link, NewtonSteps{MiniBatches{.gradient = 11, .hessian = 17}}), 22);
+    add("WideFeatures", druid(link, NewtonSteps{FullBatches{}}), 70);
+    add("GradientStep", druid(link, GradientStep{}), 22);
+    add("BfgsStep", druid(link, BfgsStep{}), 22);
+    add("ExactSolve", druid(link, ExactSolve{}), 22);
+    add("Curvature", CurvatureDruidOptions{.link = link}, 22);
+    add("WideCurvature", CurvatureDruidOptions{.link = link}, 70);
+    const CurvatureForm low_rank{CurvatureShape::low_rank, 5};
+    add("LowRankCurvature", CurvatureDruidOptions{.link = link, .form = low_rank}, 22);
+    add("CurvatureVarianceReduced",
+        CurvatureDruidOptions{.link = link, .sampling = VarianceReduced{11, 17}}, 22);
+    add("CurvatureAdaptive",
+        CurvatureDruidOptions{.link = link, .sampling = AdaptiveBatches{11, 17}}, 22);
   }
   return cases;
+}
+
+/// One to each neighbour of every agent that worked, by the schedule itself.
+std::uint64_t messages_of_last_round(const Simulator& simulator, const Graph& graph) {
+  const std::size_t agents = simulator.agents().size();
+  const Schedule schedule(1, std::vector<double>(agents, 0.8), std::vector<int>(agents, 3));
+  std::uint64_t messages = 0;
+  for (std::uint32_t i = 0; i < agents; ++i)
+    if (schedule.activation(AgentId{i}, simulator.round())) messages += graph.degree(AgentId{i});
+  return messages;
 }
 
 class DruidPath : public testing::TestWithParam<DruidCase> {};
@@ -58,18 +82,20 @@ TEST_P(DruidPath, ARoundAllocatesNothingOnceWarm) {
     ++rows;
   }
   const Instance instance = problem.instance();
-  const MethodCase method{"",
-                          DruidOptions{.link = tested.link,
-                                       .penalty = 0.2,
-                                       .theta_penalty = 0.4,
-                                       .prox = 1,
-                                       .solver = tested.solver},
-                          3};
-  Simulator simulator = simulate(method, instance, {.participation = 0.8});
+  Simulator simulator = simulate({"", tested.options, 3}, instance, {.participation = 0.8});
   for (int round = 0; round < 20; ++round) simulator.advance();
-  const long before = allocations();
-  for (int round = 0; round < 50; ++round) simulator.advance();
-  EXPECT_EQ(allocations() - before, 0);
+  int quiet = 0;
+  for (int round = 0; round < 50; ++round) {
+    const std::uint64_t sent = simulator.cost().vectors_sent;
+    const long before = allocations();
+    simulator.advance();
+    const long made = allocations() - before;
+    if (simulator.cost().vectors_sent - sent > messages_of_last_round(simulator, instance.graph))
+      continue;  // some message held a curvature
+    ++quiet;
+    EXPECT_EQ(made, 0) << "in round " << simulator.round();
+  }
+  EXPECT_GE(quiet, std::holds_alternative<DruidOptions>(tested.options) ? 50 : 40);
 }
 
 }  // namespace

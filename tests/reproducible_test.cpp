@@ -36,6 +36,18 @@ std::vector<RunCase> run_cases() {
   };
   const auto as_it_is = [](Config&) {};
   add("DruidVl", Method::druid_vl, as_it_is);
+  const auto by_default = [](Config& c) {
+    c.penalty = PenaltyChoice();
+    c.work = Config().work;
+  };
+  add("Default", Method::druid_vl, by_default);
+  add("DefaultParticipationEdgeLossDelay", Method::druid_vl, [&](Config& c) {
+    by_default(c);
+    c.participation = "0.5";
+    c.link = LinkKind::edge;
+    c.loss_rate = 0.3;
+    c.delay = 4;
+  });
   add("DruidNewton", Method::druid_newton, as_it_is);
   add("DruidGd", Method::druid_gd, as_it_is);
   add("DruidBfgs", Method::druid_bfgs, as_it_is);

@@ -52,6 +52,10 @@ std::vector<MethodCase> every_method() {
     std::get<DruidOptions>(edge.options).link = LinkKind::edge;
     methods.push_back(edge);
   }
+  // What `grove train` does unless told otherwise.
+  methods.push_back({"DruidVlCurvature", CurvatureDruidOptions{}, 5});
+  methods.push_back(
+      {"DruidVlCurvatureOverEdges", CurvatureDruidOptions{.link = LinkKind::edge}, 5});
   methods.push_back({"PgExtra", PgExtraOptions{{.step = 0.8}}});
   methods.push_back({"P2d2", P2d2Options{{.step = 0.8}}});
   methods.push_back({"Nids", NidsOptions{{.step = 0.8}}});
@@ -68,7 +72,7 @@ Agents make_agents_of(const MethodCase& method, const Instance& instance, AgentI
                          .regularizer = {.regularized = instance.features},
                          .network_size = instance.agents(),
                          .start = instance.start()};
-    if (!method.is_druid() || context.id == holder) context.regularizer = instance.regularizer;
+    if (!method.keeps_theta() || context.id == holder) context.regularizer = instance.regularizer;
     const auto weights = metropolis_weights(instance.graph, context.id);
     const auto neighbours = instance.graph.neighbours(context.id);
     for (std::size_t slot = 0; slot < neighbours.size(); ++slot)

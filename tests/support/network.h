@@ -20,7 +20,9 @@ struct MethodCase {
   MethodOptions options;
   int work = 1;
 
-  bool is_druid() const { return std::holds_alternative<DruidOptions>(options); }
+  bool is_druid() const { return keeps_theta() || has_curvature(); }
+  bool keeps_theta() const { return std::holds_alternative<DruidOptions>(options); }
+  bool has_curvature() const { return std::holds_alternative<CurvatureDruidOptions>(options); }
   bool draws_batches() const;
 };
 

@@ -53,7 +53,8 @@ class Agent {
 
   virtual const Vector& estimate() const = 0;  ///< x_i
 
-  /// theta, at the agent that holds the regularizer of a method that has one; otherwise null.
+  /// theta, at the agent that keeps one; null elsewhere, and where every agent has its share of r
+  /// in x_i.
   virtual const Vector* regularized_estimate() const { return nullptr; }
 
   virtual const Cost& cost() const = 0;

@@ -8,9 +8,10 @@ namespace grove {
 
 /// What an agent has spent so far, in units that do not depend on the machine.
 struct Cost {
-  std::uint64_t broadcasts = 0;        ///< activations that spoke: the paper's communication cost
-  std::uint64_t vectors_sent = 0;      ///< d-vectors on links
-  std::uint64_t bytes_sent = 0;        ///< payload bytes of those vectors
+  std::uint64_t broadcasts = 0;  ///< activations that spoke: the paper's communication cost
+  /// d-vectors on links. A curvature counts as those that its bytes would fill, rounded up.
+  std::uint64_t vectors_sent = 0;
+  std::uint64_t bytes_sent = 0;        ///< payload bytes of all messages
   std::uint64_t gradient_samples = 0;  ///< samples whose gradient was computed
   std::uint64_t hessian_samples = 0;   ///< samples whose Hessian was computed
   std::uint64_t solves = 0;            ///< linear systems solved

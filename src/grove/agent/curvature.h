@@ -22,6 +22,12 @@ struct CurvatureForm {
   std::size_t words(Index dimension) const { return (floats(dimension) + 1) / 2; }
 };
 
+/// d-vectors that so many doubles fill, the last of them perhaps in part.
+inline std::size_t whole_vectors(std::size_t doubles, Index dimension) {
+  const auto size = static_cast<std::size_t>(dimension);
+  return (doubles + size - 1) / size;
+}
+
 /// A symmetric positive definite model of a Hessian in one of the forms. Its numbers are kept as
 /// they travel, in single precision: the two ends of a link need the same weight, not an exact one.
 class Curvature {

@@ -21,7 +21,8 @@ void CurvatureBroadcastLinks::add_pull(const Vector& x, Vector& pull) const {
   for (Index slot = 0; slot < dual_.cols(); ++slot) {
     if (!weights_.works(slot)) continue;
     pull += dual_.col(slot);
-    weights_.add_product(slot, 0.5, x - heard_.col(slot), pull);
+    apart_ = x - heard_.col(slot);
+    weights_.add_product(slot, 0.5, apart_, pull);
   }
 }
 
@@ -31,6 +32,10 @@ void CurvatureBroadcastLinks::speak(const Vector& x) {
 }
 
 std::span<const double> CurvatureBroadcastLinks::payload_to(std::size_t) const { return spoken_; }
+
+std::size_t CurvatureBroadcastLinks::vectors_to(std::size_t) const {
+  return whole_vectors(spoken_.size(), heard_.rows());
+}
 
 bool CurvatureBroadcastLinks::receive(std::size_t slot, const Message& message, const Vector&) {
   const auto dimension = static_cast<std::size_t>(heard_.rows());
@@ -44,12 +49,12 @@ bool CurvatureBroadcastLinks::receive(std::size_t slot, const Message& message, 
 }
 
 void CurvatureBroadcastLinks::end_round(const Vector& x, bool spoke) {
-  Vector step(x.size());
   for (Index slot = 0; slot < dual_.cols(); ++slot) {
     if (weights_.works(slot) && (spoke || heard_now_[slot])) {
-      step.setZero();
-      weights_.add_product(slot, 0.5, x - heard_.col(slot), step);
-      dual_.col(slot) += step;
+      apart_ = x - heard_.col(slot);
+      step_.setZero(x.size());
+      weights_.add_product(slot, 0.5, apart_, step_);
+      dual_.col(slot) += step_;
     }
     heard_now_[slot] = 0;
     if (!next_theirs_[slot].known()) continue;

@@ -17,6 +17,7 @@ class CurvatureBroadcastLinks final : public CurvatureLinks {
   void add_pull(const Vector& x, Vector& pull) const override;
   void speak(const Vector& x) override;
   std::span<const double> payload_to(std::size_t slot) const override;
+  std::size_t vectors_to(std::size_t slot) const override;
   bool receive(std::size_t slot, const Message& message, const Vector& x) override;
   void end_round(const Vector& x, bool spoke) override;
   void save(ByteWriter& writer) const override;
@@ -30,6 +31,8 @@ class CurvatureBroadcastLinks final : public CurvatureLinks {
   Matrix dual_;                         ///< column per slot: dual_ij
   std::vector<char> heard_now_;         ///< whether the neighbour spoke in this round
   std::vector<double> spoken_;
+  mutable Vector apart_;  ///< x_i - x_j
+  Vector step_;           ///< of a dual
 };
 
 }  // namespace grove

@@ -70,15 +70,14 @@ void CurvatureEdgeLinks::add_pull(const Vector& x, Vector& pull) const {
 }
 
 void CurvatureEdgeLinks::speak(const Vector& x) {
-  Vector said(x.size());
   for (std::size_t slot = 0; slot < links_.size(); ++slot) {
     Link& link = links_[slot];
     auto& words = spoken_[slot];
     words = {static_cast<double>(own_), static_cast<double>(link.theirs)};
     if (weights_.works(slot)) {
-      said = -u_.col(static_cast<Index>(slot));
-      weights_.add_product(slot, 2, x, said);
-      words.insert(words.end(), said.begin(), said.end());
+      said_ = -u_.col(static_cast<Index>(slot));
+      weights_.add_product(slot, 2, x, said_);
+      words.insert(words.end(), said_.begin(), said_.end());
     }
     if (link.confirmed == own_ || own_ == none) continue;
     if (link.wait > 0) {
@@ -93,6 +92,10 @@ void CurvatureEdgeLinks::speak(const Vector& x) {
 
 std::span<const double> CurvatureEdgeLinks::payload_to(std::size_t slot) const {
   return spoken_[slot];
+}
+
+std::size_t CurvatureEdgeLinks::vectors_to(std::size_t slot) const {
+  return whole_vectors(spoken_[slot].size() - header, u_.rows());
 }
 
 bool CurvatureEdgeLinks::receive(std::size_t slot, const Message& message, const Vector& x) {

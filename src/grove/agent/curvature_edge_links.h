@@ -22,6 +22,7 @@ class CurvatureEdgeLinks final : public CurvatureLinks {
   void add_pull(const Vector& x, Vector& pull) const override;
   void speak(const Vector& x) override;
   std::span<const double> payload_to(std::size_t slot) const override;
+  std::size_t vectors_to(std::size_t slot) const override;
   bool receive(std::size_t slot, const Message& message, const Vector& x) override;
   void end_round(const Vector&, bool) override {}
   void save(ByteWriter& writer) const override;
@@ -46,6 +47,7 @@ class CurvatureEdgeLinks final : public CurvatureLinks {
   Matrix u_;  ///< column per slot: u_ij
   std::vector<Link> links_;
   std::vector<std::vector<double>> spoken_;  ///< by slot
+  Vector said_;                              ///< buffer
 };
 
 }  // namespace grove

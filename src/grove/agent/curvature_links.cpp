@@ -26,7 +26,7 @@ Curvature get(ByteReader& reader, CurvatureForm form, Index dimension) {
 }  // namespace
 
 LinkWeights::LinkWeights(CurvatureForm form, Index dimension, std::size_t neighbours)
-    : form_(form), dimension_(dimension), theirs_(neighbours), half_(dimension) {}
+    : form_(form), dimension_(dimension), theirs_(neighbours) {}
 
 std::size_t LinkWeights::working() const {
   std::size_t count = 0;
@@ -36,11 +36,11 @@ std::size_t LinkWeights::working() const {
 
 void LinkWeights::add_product(std::size_t slot, double factor, const Vector& v,
                               Vector& result) const {
-  Vector whole = Vector::Zero(dimension_);
-  own_.add_product(0.5 * factor, v, whole);
-  half_.setZero();
-  theirs_[slot].add_product(0.5 * factor, v, half_);
-  result += whole + half_;
+  own_part_.setZero(dimension_);
+  own_.add_product(0.5 * factor, v, own_part_);
+  their_part_.setZero(dimension_);
+  theirs_[slot].add_product(0.5 * factor, v, their_part_);
+  result += own_part_ + their_part_;
 }
 
 const Matrix& LinkWeights::sum() const {

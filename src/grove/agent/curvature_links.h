@@ -40,7 +40,7 @@ class LinkWeights {
   std::vector<Curvature> theirs_;  ///< by slot
   mutable Matrix sum_;
   mutable bool sum_valid_ = false;
-  mutable Vector half_;
+  mutable Vector own_part_, their_part_;
 };
 
 /// Links weighed by the curvature of their ends (docs/methods/curvature_links.md). Exact like the
@@ -60,6 +60,8 @@ class CurvatureLinks {
   virtual void add_pull(const Vector& x, Vector& pull) const = 0;
   virtual void speak(const Vector& x) = 0;
   virtual std::span<const double> payload_to(std::size_t slot) const = 0;
+  /// d-vectors in that payload: the one of the link, and those whose room a curvature takes.
+  virtual std::size_t vectors_to(std::size_t slot) const = 0;
   /// True if the message told a new curvature.
   virtual bool receive(std::size_t slot, const Message& message, const Vector& x) = 0;
   virtual void end_round(const Vector& x, bool spoke) = 0;

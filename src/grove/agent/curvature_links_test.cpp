@@ -132,6 +132,23 @@ TEST_P(BothKinds, PullLikeTheMeanOfTheTwoCurvatures) {
   EXPECT_DOUBLE_EQ(j.pull(), 4);
 }
 
+// d = 5: a full curvature is 15 numbers in single precision, 8 words, the room of two vectors.
+TEST_P(BothKinds, CountTheVectorsThatAMessageHasRoomFor) {
+  const Vector x = Vector::Ones(5);
+  const auto i = make_curvature_links(GetParam(), {CurvatureShape::full}, 5, 1);
+  const auto j = make_curvature_links(GetParam(), {CurvatureShape::full}, 5, 1);
+  const bool edge = GetParam() == LinkKind::edge;
+  for (const auto& end : {i.get(), j.get()}) {
+    end->publish(Curvature({CurvatureShape::full}, spd(5, 10)), 1, x);
+    end->speak(x);
+  }
+  EXPECT_EQ(i->vectors_to(0), edge ? 2u : 1u + 2u) << "no vector before both ends are known";
+  i->receive(0, {.from = {}, .sequence = 1, .payload = j->payload_to(0)}, x);
+  i->end_round(x, true);
+  i->speak(x);
+  EXPECT_EQ(i->vectors_to(0), 1u);
+}
+
 TEST_P(BothKinds, DoNotWorkBeforeBothEndsHaveIntroducedThemselves) {
   End i(GetParam()), j(GetParam());
   i.publish(1, 1);

@@ -5,6 +5,7 @@
 
 #include "grove/base/types.h"
 #include "grove/problem/objective.h"
+#include "grove/problem/quadratic_model.h"
 
 namespace grove {
 
@@ -16,14 +17,18 @@ struct Workspace {
   Vector gradient;  ///< of the local model, then the solution of the Newton system
   Vector trial;     ///< a point tried by a line search
   Vector trial_gradient;
-  Matrix hessian;  ///< of the local model, then its Cholesky factor
+  Vector moved;                  ///< from the anchor of a coupled model,
+  Vector bend;                   ///< and what the coupling holds against it
+  Matrix hessian;                ///< of the local model, then its Cholesky factor
+  Matrix curvature, difference;  ///< a curvature that may be told, and how far it is from the last
+  QuadraticScratch quadratic;
   ObjectiveScratch objective;
   std::vector<std::uint32_t> rows;   ///< a drawn batch
   std::vector<std::uint32_t> order;  ///< the identity permutation between draws
 
   void fit(Index dimension) {
     if (pull.size() == dimension) return;
-    for (Vector* buffer : {&pull, &point, &gradient, &trial, &trial_gradient})
+    for (Vector* buffer : {&pull, &point, &gradient, &trial, &trial_gradient, &moved, &bend})
       buffer->resize(dimension);
   }
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "grove/agent/workspace.h"
 #include "grove/base/types.h"
 #include "grove/problem/objective.h"
 #include "grove/problem/regularizer.h"
@@ -33,19 +34,21 @@ struct CoupledModel {
   const Regularizer& regularizer;  ///< this agent's share of r; may be trivial
 
   /// Turns the gradient of f at v into that of the model's smooth part.
-  void add_coupling(const Vector& v, Vector& gradient) const {
+  void add_coupling(const Vector& v, Vector& gradient, Workspace& workspace) const {
     gradient += pull;
-    if (v != anchor) coupling.add_product(v - anchor, gradient);  // the first step is at the anchor
+    if (v == anchor) return;  // the first step
+    workspace.moved = v - anchor;
+    coupling.add_product(workspace.moved, gradient);
   }
 
   /// The part of the model's value that is not f's.
-  double rest_of_value(const Vector& v) const {
+  double rest_of_value(const Vector& v, Workspace& workspace) const {
     double smooth = 0;
     if (v != anchor) {
-      const Vector moved = v - anchor;
-      Vector bend = Vector::Zero(v.size());
-      coupling.add_product(moved, bend);
-      smooth = pull.dot(moved) + 0.5 * moved.dot(bend);
+      workspace.moved = v - anchor;
+      workspace.bend.setZero(v.size());
+      coupling.add_product(workspace.moved, workspace.bend);
+      smooth = pull.dot(workspace.moved) + 0.5 * workspace.moved.dot(workspace.bend);
     }
     return regularizer.trivial() ? smooth : smooth + regularizer.value(v);
   }

@@ -51,8 +51,12 @@ struct CoupledNewton::Job {
   std::uint64_t draws = 0;  ///< numbers the batches of an activation
 
   Vector& point() { return workspace.point; }
+  double pull_of_step_to(const Vector& end, const LocalCurvature& curvature) {
+    workspace.trial = end - workspace.point;
+    return curvature.pull_of(workspace.trial, workspace.bend);
+  }
   double value_of(const Evaluation& evaluation) const {
-    return evaluation.value + model.rest_of_value(evaluation.at);
+    return evaluation.value + model.rest_of_value(evaluation.at, workspace);
   }
 };
 
@@ -77,15 +81,15 @@ int CoupledNewton::step_on_all(Job& job, int steps) {
   for (int step = 1; step <= steps; ++step) {
     look(job);
     prepare_curvature(job);
-    const Proposal proposal = propose(job, job.point(), last_.gradient);
-    if (below_rounding(proposal.promise, job.value_of(last_))) {
-      job.point() = proposal.target;
+    propose(job, job.point(), last_.gradient, proposal_);
+    if (below_rounding(proposal_.promise, job.value_of(last_))) {
+      job.point() = proposal_.target;
       return step;
     }
-    const double gained = advance(job, Batch::all(), last_, proposal);
-    if (step == 1) first_promise = proposal.promise;
-    if ((job.budget.thrifty && as_quadratic(gained, proposal.promise)) ||
-        proposal.promise < job.budget.decrease * first_promise)
+    const double gained = advance(job, Batch::all(), last_);
+    if (step == 1) first_promise = proposal_.promise;
+    if ((job.budget.thrifty && as_quadratic(gained, proposal_.promise)) ||
+        proposal_.promise < job.budget.decrease * first_promise)
       return step;
   }
   return steps;
@@ -99,47 +103,56 @@ int CoupledNewton::step_with_anchors(Job& job) {
   while (done < job.budget.steps) {
     look(job);
     prepare_curvature(job);
-    const Proposal first = propose(job, job.point(), last_.gradient);
-    if (below_rounding(first.promise, job.value_of(last_))) {
-      job.point() = first.target;
+    propose(job, job.point(), last_.gradient, proposal_);
+    if (below_rounding(proposal_.promise, job.value_of(last_))) {
+      job.point() = proposal_.target;
       return done + 1;
     }
     const int steps = std::min(steps_per_anchor, job.budget.steps - done);
     const double before = job.value_of(last_);
-    Evaluation end = evaluate(job, anchored_steps(job, first.target, steps - 1), Batch::all());
-    if (steps > 1 && is_noisy(job, end)) gradient_batch_ = std::min(samples_, 2 * gradient_batch_);
-    if (before - job.value_of(end) >= sufficient * first.promise) {
-      settle(job, last_, std::move(end));
+    anchored_steps(job, steps - 1);
+    next_.at = later_.target;
+    evaluate(job, Batch::all(), next_);
+    if (steps > 1 && is_noisy(job)) gradient_batch_ = std::min(samples_, 2 * gradient_batch_);
+    if (before - job.value_of(next_) >= sufficient * proposal_.promise) {
+      settle(job, last_);
     } else {
       curvature_failed_ = true;
       const std::uint64_t damped = job.cost.damped_steps;
-      advance(job, Batch::all(), last_, first);
+      advance(job, Batch::all(), last_);
       job.cost.damped_steps = damped + 1;  // once, whether the first step alone is whole or not
     }
-    if (done == 0) first_promise = first.promise;
+    if (done == 0) first_promise = proposal_.promise;
     done += steps;
-    if (first.promise < job.budget.decrease * first_promise) break;
+    if (proposal_.promise < job.budget.decrease * first_promise) break;
   }
   return done;
 }
 
-Vector CoupledNewton::anchored_steps(Job& job, Vector from, int steps) {
-  for (int k = 0; k < steps; ++k) from = propose(job, from, anchored_gradient(job, from)).target;
-  return from;
+/// From where the proposal leads, to later_.target.
+void CoupledNewton::anchored_steps(Job& job, int steps) {
+  later_.target = proposal_.target;
+  for (int k = 0; k < steps; ++k)
+    propose(job, later_.target, anchored_gradient(job, later_.target), later_);
 }
 
 /// The gradient over a batch, corrected by what the batch says at the anchor, where all is known.
-Vector CoupledNewton::anchored_gradient(Job& job, const Vector& at) const {
+const Vector& CoupledNewton::anchored_gradient(Job& job, const Vector& at) {
   const Batch batch = draw(job, Purpose::gradient_batch, gradient_batch_);
-  return last_.gradient + evaluate(job, at, batch).gradient -
-         evaluate(job, job.point(), batch).gradient;
+  sampled_.at = at;
+  evaluate(job, batch, sampled_);
+  anchored_ = last_.gradient + sampled_.gradient;
+  sampled_.at = job.point();
+  evaluate(job, batch, sampled_);
+  anchored_ -= sampled_.gradient;
+  return anchored_;
 }
 
 /// Whether the gradient over a batch at the end of the steps is off by too much of what led there.
-bool CoupledNewton::is_noisy(Job& job, const Evaluation& end) const {
+bool CoupledNewton::is_noisy(Job& job) {
   if (gradient_batch_ == samples_) return false;
-  const double noise = (anchored_gradient(job, end.at) - end.gradient).norm();
-  return noise > noise_limit * curvature_.pull_of(end.at - job.point());
+  const double noise = (anchored_gradient(job, next_.at) - next_.gradient).norm();
+  return noise > noise_limit * job.pull_of_step_to(next_.at, curvature_);
 }
 
 /// A batch grows until its gradient's noise is below the gradient that the step answers to; a batch
@@ -151,63 +164,62 @@ int CoupledNewton::step_on_growing_batches(Job& job) {
     if (gradient_batch_ >= samples_)
       return step - 1 + step_on_all(job, job.budget.steps - step + 1);
     const Batch batch = draw(job, Purpose::gradient_batch, gradient_batch_);
-    double squared_noise = 0;
-    Evaluation here = evaluate_in_groups(job, batch, squared_noise);
-    const Proposal proposal = propose(job, job.point(), here.gradient);
-    const double allowed = noise_limit * curvature_.pull_of(proposal.target - job.point());
+    const double squared_noise = evaluate_in_groups(job, batch, sampled_);
+    propose(job, job.point(), sampled_.gradient, proposal_);
+    const double allowed = noise_limit * job.pull_of_step_to(proposal_.target, curvature_);
     if (!(squared_noise <= allowed * allowed)) {
       gradient_batch_ = std::min(samples_, 2 * gradient_batch_);
       --step;  // a look at the noise is no step
       continue;
     }
-    if (below_rounding(proposal.promise, job.value_of(here))) {
-      job.point() = proposal.target;
+    if (below_rounding(proposal_.promise, job.value_of(sampled_))) {
+      job.point() = proposal_.target;
       return step;
     }
-    const double gained = advance(job, batch, here, proposal);
-    if (step == 1) first_promise = proposal.promise;
-    if ((job.budget.thrifty && as_quadratic(gained, proposal.promise)) ||
-        proposal.promise < job.budget.decrease * first_promise)
+    const double gained = advance(job, batch, sampled_);
+    if (step == 1) first_promise = proposal_.promise;
+    if ((job.budget.thrifty && as_quadratic(gained, proposal_.promise)) ||
+        proposal_.promise < job.budget.decrease * first_promise)
       return step;
   }
   return job.budget.steps;
 }
 
-CoupledNewton::Evaluation CoupledNewton::evaluate(Job& job, const Vector& at, Batch batch) const {
-  Evaluation result{.at = at};
-  result.value =
-      job.model.objective.evaluate(at, batch, &result.gradient, nullptr, job.workspace.objective);
+/// Fills in value and gradient.
+void CoupledNewton::evaluate(Job& job, Batch batch, Evaluation& at) const {
+  at.value =
+      job.model.objective.evaluate(at.at, batch, &at.gradient, nullptr, job.workspace.objective);
   job.cost.gradient_samples += batch.whole() ? samples_ : static_cast<Index>(batch.rows().size());
-  return result;
 }
 
-/// The mean over the batch at the point, from means of groups: how these scatter tells the variance
-/// of the mean, less what drawing without replacement takes from it.
-CoupledNewton::Evaluation CoupledNewton::evaluate_in_groups(Job& job, Batch batch,
-                                                            double& squared_noise) const {
+/// The mean over the batch at the point, from means of groups. Returns the variance of its
+/// gradient, which the scatter of the groups tells, less what drawing without replacement takes
+/// from it.
+double CoupledNewton::evaluate_in_groups(Job& job, Batch batch, Evaluation& mean) {
   const auto rows = batch.rows();
   const Index size = static_cast<Index>(rows.size()), count = std::min(groups, size);
-  Evaluation mean{.at = job.point(), .gradient = Vector::Zero(job.point().size())};
+  Evaluation& group = next_;
+  mean.at = group.at = job.point();
+  mean.value = 0;
+  mean.gradient.setZero(mean.at.size());
   double squares = 0;
   for (Index k = 0; k < count; ++k) {
     const Index begin = k * size / count, end = (k + 1) * size / count;
-    const Evaluation group =
-        evaluate(job, job.point(), Batch::of(rows.subspan(begin, end - begin)));
+    evaluate(job, Batch::of(rows.subspan(begin, end - begin)), group);
     const double weight = static_cast<double>(end - begin) / static_cast<double>(size);
     mean.value += weight * group.value;
     mean.gradient += weight * group.gradient;
     squares += weight * group.gradient.squaredNorm();
   }
   const double left_out = 1 - static_cast<double>(size) / static_cast<double>(samples_);
-  squared_noise =
-      left_out * (squares - mean.gradient.squaredNorm()) / static_cast<double>(count - 1);
-  return mean;
+  return left_out * (squares - mean.gradient.squaredNorm()) / static_cast<double>(count - 1);
 }
 
 /// Value and gradient over all samples at the point; known if the last activation ended there.
 void CoupledNewton::look(Job& job) {
-  if (last_.at.size() == 0 || last_.at != job.point())
-    last_ = evaluate(job, job.point(), Batch::all());
+  if (last_.at.size() > 0 && last_.at == job.point()) return;
+  last_.at = job.point();
+  evaluate(job, Batch::all(), last_);
 }
 
 /// A Hessian that failed was taken too far away, or over too few samples.
@@ -220,45 +232,50 @@ void CoupledNewton::prepare_curvature(Job& job) {
   curvature_failed_ = false;
 }
 
-CoupledNewton::Proposal CoupledNewton::propose(Job& job, const Vector& at, const Vector& gradient) {
+/// `at` may be the target of the proposal that is filled in.
+void CoupledNewton::propose(Job& job, const Vector& at, const Vector& gradient,
+                            Proposal& proposal) {
   const CoupledModel& model = job.model;
   Vector& whole = job.workspace.gradient;
   whole = gradient;
-  model.add_coupling(at, whole);
-  Proposal result{.target = curvature_.target(model, at, whole)};
+  model.add_coupling(at, whole, job.workspace);
+  const Vector& target = curvature_.target(model, at, whole, job.workspace.quadratic);
   job.cost.solves += 1;
-  result.promise = whole.dot(at - result.target);
+  proposal.promise = whole.dot(at - target);
   if (!model.regularizer.trivial())
-    result.promise += model.regularizer.value(at) - model.regularizer.value(result.target);
-  return result;
+    proposal.promise += model.regularizer.value(at) - model.regularizer.value(target);
+  proposal.target = target;
 }
 
 /// Moves towards the target as far as lowers the model over the batch: the whole way, or half of
 /// it, or half of that. Returns what the model lost.
-double CoupledNewton::advance(Job& job, Batch batch, Evaluation& here, const Proposal& proposal) {
+double CoupledNewton::advance(Job& job, Batch batch, Evaluation& here) {
   const double before = job.value_of(here);
-  const Vector direction = proposal.target - here.at;
   double length = 1;
-  // A whole step keeps the exact zeros of the target.
-  Evaluation next = evaluate(job, proposal.target, batch);
+  next_.at = proposal_.target;  // a whole step keeps its exact zeros
+  evaluate(job, batch, next_);
   const auto too_high = [&] {
-    return !(job.value_of(next) <= before - sufficient * length * proposal.promise);
+    return !(job.value_of(next_) <= before - sufficient * length * proposal_.promise);
   };
   for (int k = 0; k < max_halvings && too_high(); ++k) {
     length *= 0.5;
-    next = evaluate(job, here.at + length * direction, batch);
+    next_.at = here.at + length * (proposal_.target - here.at);
+    evaluate(job, batch, next_);
   }
   if (length < 1) job.cost.damped_steps += 1;
-  const double gained = before - job.value_of(next);
-  settle(job, here, std::move(next));
+  const double gained = before - job.value_of(next_);
+  settle(job, here);
   return gained;
 }
 
-void CoupledNewton::settle(Job& job, Evaluation& here, Evaluation next) {
-  const Vector step = next.at - here.at;
-  if (!curvature_.explains(step, step.dot(next.gradient - here.gradient))) curvature_failed_ = true;
-  job.point() = next.at;
-  here = std::move(next);
+/// `here` becomes next_.
+void CoupledNewton::settle(Job& job, Evaluation& here) {
+  Vector& step = job.workspace.trial;
+  step = next_.at - here.at;
+  const double bent = step.dot(next_.gradient - here.gradient);
+  if (!curvature_.explains(step, bent, job.workspace.bend)) curvature_failed_ = true;
+  job.point() = next_.at;
+  std::swap(here, next_);
 }
 
 Batch CoupledNewton::draw(Job& job, Purpose purpose, Index size) const {

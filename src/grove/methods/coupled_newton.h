@@ -56,16 +56,16 @@ class CoupledNewton {
   int step_with_anchors(Job& job);
   int step_on_growing_batches(Job& job);
 
-  Evaluation evaluate(Job& job, const Vector& at, Batch batch) const;
-  Evaluation evaluate_in_groups(Job& job, Batch batch, double& squared_noise) const;
+  void evaluate(Job& job, Batch batch, Evaluation& at) const;
+  double evaluate_in_groups(Job& job, Batch batch, Evaluation& mean);
   void look(Job& job);
   void prepare_curvature(Job& job);
-  Proposal propose(Job& job, const Vector& at, const Vector& gradient);
-  Vector anchored_steps(Job& job, Vector from, int steps);
-  Vector anchored_gradient(Job& job, const Vector& at) const;
-  bool is_noisy(Job& job, const Evaluation& end) const;
-  double advance(Job& job, Batch batch, Evaluation& here, const Proposal& proposal);
-  void settle(Job& job, Evaluation& here, Evaluation next);
+  void propose(Job& job, const Vector& at, const Vector& gradient, Proposal& proposal);
+  void anchored_steps(Job& job, int steps);
+  const Vector& anchored_gradient(Job& job, const Vector& at);
+  bool is_noisy(Job& job);
+  double advance(Job& job, Batch batch, Evaluation& here);
+  void settle(Job& job, Evaluation& here);
   Batch draw(Job& job, Purpose purpose, Index size) const;
 
   Sampling sampling_;
@@ -75,6 +75,12 @@ class CoupledNewton {
   LocalCurvature curvature_;
   bool curvature_failed_ = false;  ///< it did not explain a step: take another
   Evaluation last_;                ///< over all samples, where the latest activation ended
+
+  // Buffers, of no meaning between activations.
+  Evaluation next_;            ///< where a step may lead
+  Evaluation sampled_;         ///< over a batch
+  Proposal proposal_, later_;  ///< the step in hand; one that followed it on a batch
+  Vector anchored_;            ///< a gradient over a batch, corrected
 };
 
 /// The same for agents whose links are weighed by numbers.

@@ -21,7 +21,10 @@ std::optional<Theta> make_theta(const CurvatureDruidOptions& options, const Agen
   return Theta(context.regularizer, *options.theta_penalty, context.network_size, context.start);
 }
 
-bool positive(const Matrix& matrix) { return Eigen::LLT<Matrix>(matrix).info() == Eigen::Success; }
+/// Overwrites the matrix with its factor.
+bool is_positive(Matrix& matrix) {
+  return Eigen::LLT<Eigen::Ref<Matrix>>(matrix).info() == Eigen::Success;
+}
 
 /// How far told and true curvature may part. Links are exact between changes of their weights, so
 /// changes must come to an end: after a few, each takes more. Hessians along a bounded run differ
@@ -31,16 +34,20 @@ double drift_limit(std::uint64_t times_published) {
 }
 
 /// Whether some eigenvalue of told^{-1} now has left [1/limit, limit]; in the form's own terms.
-bool differ(CurvatureForm form, double limit, const Matrix& told, const Matrix& now) {
+bool differ(CurvatureForm form, double limit, const Matrix& told, const Matrix& now,
+            Matrix& buffer) {
   if (form.shape == CurvatureShape::scalar) {
     const double ratio = now.diagonal().sum() / told.diagonal().sum();
     return !(ratio < limit && ratio > 1 / limit);
   }
   if (form.shape == CurvatureShape::diagonal) {
-    const Vector ratio = now.diagonal().cwiseQuotient(told.diagonal());
+    const auto ratio = now.diagonal().cwiseQuotient(told.diagonal());
     return !(ratio.maxCoeff() < limit && ratio.minCoeff() > 1 / limit);
   }
-  return !positive(limit * told - now) || !positive(limit * now - told);
+  buffer = limit * told - now;
+  if (!is_positive(buffer)) return true;
+  buffer = limit * now - told;
+  return !is_positive(buffer);
 }
 
 }  // namespace
@@ -97,7 +104,7 @@ void CurvatureDruidAgent::improve(const Activation& activation, Workspace& works
                    {.steps = activation.local_steps, .thrifty = options_.thrifty},
                    {context_.seed, context_.id, activation}, workspace, cost_);
   x_ = workspace.point;
-  if (links_->outrun() || has_drifted()) publish(activation);
+  if (links_->outrun() || has_drifted(workspace)) publish(activation);
 }
 
 /// The Hessian with a floor of its own scale: positive definite whatever the data. A kink of r
@@ -105,19 +112,19 @@ void CurvatureDruidAgent::improve(const Activation& activation, Workspace& works
 /// take ages to pass the kink. Then blended with what the neighbours tell, so that agents which see
 /// little of a direction learn how stiff the network is in it: averaging by gossip, at most one
 /// step of it per refresh.
-Matrix CurvatureDruidAgent::curvature_now() const {
-  Matrix result = newton_.hessian();
+void CurvatureDruidAgent::look_at_curvature(Matrix& result) const {
+  result = newton_.hessian();
   const double mean = result.diagonal().mean();
   const double size = std::sqrt(x_.squaredNorm() / static_cast<double>(x_.size()));
   const double kink = size > 0 ? share_.l1 / size : 0.0;
   const double floor = light_ridge * mean + kink;
   result.diagonal().array() += floor > 0 ? floor : 1.0;
   const double neighbours = static_cast<double>(links_->weights().working());
-  if (neighbours == 0) return scale() * result;
-  // The sum over links of (C_i + C_j)/2, so this is the mean of C_j.
-  Matrix theirs = (2 / neighbours) * links_->weights().sum();
-  links_->weights().own().add_to(-1, theirs);
-  return (1 - blend) * scale() * result + blend * theirs;
+  result *= scale();
+  if (neighbours == 0) return;
+  // The sum is that of (C_i + C_j)/2 over links: twice their mean, less C_i, is the mean of C_j.
+  result = (1 - blend) * result + (2 * blend / neighbours) * links_->weights().sum();
+  links_->weights().own().add_to(-blend, result);
 }
 
 /// For identical quadratics the penalties at an agent should sum to its Hessian over sqrt(1 - w^2),
@@ -130,17 +137,19 @@ double CurvatureDruidAgent::scale() const {
 
 /// Compared only when the answer can have changed: a new Hessian was needed, or a neighbour has
 /// told a new curvature.
-bool CurvatureDruidAgent::has_drifted() {
+bool CurvatureDruidAgent::has_drifted(Workspace& workspace) {
   if (scale() > scale_limit * published_scale_) return true;
   if (newton_.hessians_taken() == checked_ && !heard_curvature_) return false;
   checked_ = newton_.hessians_taken();
   heard_curvature_ = false;
-  return differ(options_.form, drift_limit(times_published_), published_, curvature_now());
+  look_at_curvature(workspace.curvature);
+  return differ(options_.form, drift_limit(times_published_), published_, workspace.curvature,
+                workspace.difference);
 }
 
 /// The number of the activation serves as version: it grows, and a runtime never uses one twice.
 void CurvatureDruidAgent::publish(const Activation& activation) {
-  published_ = curvature_now();
+  look_at_curvature(published_);
   checked_ = newton_.hessians_taken();
   published_scale_ = scale();
   ++times_published_;
@@ -152,11 +161,11 @@ void CurvatureDruidAgent::speak(const Activation& activation) {
   sequence_ = activation.round;
   spoke_ = true;
   cost_.broadcasts += 1;
-  cost_.vectors_sent += context_.neighbours.size();
   for (std::size_t slot = 0; slot < said_.size(); ++slot) {
     const auto link = links_->payload_to(slot);
     said_[slot].assign(1, depth_.word());
     said_[slot].insert(said_[slot].end(), link.begin(), link.end());
+    cost_.vectors_sent += links_->vectors_to(slot);
     cost_.bytes_sent += said_[slot].size() * sizeof(double);
   }
 }
@@ -177,10 +186,8 @@ void CurvatureDruidAgent::end_round() {
   spoke_ = false;
 }
 
-/// x_i itself is as sparse as r makes it, and feasible, where the agent has its share of r.
 const Vector* CurvatureDruidAgent::regularized_estimate() const {
-  if (theta_) return &theta_->value();
-  return share_.trivial() ? nullptr : &x_;
+  return theta_ ? &theta_->value() : nullptr;
 }
 
 void CurvatureDruidAgent::save(ByteWriter& writer) const {

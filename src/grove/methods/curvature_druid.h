@@ -44,8 +44,8 @@ class CurvatureDruidAgent final : public Agent {
   void introduce(const Activation& activation, Workspace& workspace);
   void improve(const Activation& activation, Workspace& workspace);
   double scale() const;
-  Matrix curvature_now() const;
-  bool has_drifted();
+  void look_at_curvature(Matrix& result) const;
+  bool has_drifted(Workspace& workspace);
   void publish(const Activation& activation);
   void speak(const Activation& activation);
 

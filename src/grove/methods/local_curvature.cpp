@@ -42,10 +42,11 @@ void LocalCurvature::update_system(const Coupling& stiffness) {
                         : stiffness_matrix_.size() == 0);
   if (system_fits_ && as_before) return;
   stiffness_scalar_ = stiffness.scalar;
-  stiffness_matrix_ = stiffness.matrix ? *stiffness.matrix : Matrix();
-  Matrix system = hessian_;
-  stiffness.add_to(system);
-  system_.set(std::move(system));
+  if (stiffness.matrix)
+    stiffness_matrix_ = *stiffness.matrix;
+  else
+    stiffness_matrix_.resize(0, 0);
+  system_.set(hessian_, stiffness);
   system_fits_ = true;
 }
 
@@ -53,7 +54,8 @@ Coupling LocalCurvature::stiffness() const {
   return {stiffness_scalar_, stiffness_matrix_.size() > 0 ? &stiffness_matrix_ : nullptr};
 }
 
-Vector LocalCurvature::target(const CoupledModel& model, const Vector& v, const Vector& gradient) {
+const Vector& LocalCurvature::target(const CoupledModel& model, const Vector& v,
+                                     const Vector& gradient, QuadraticScratch& scratch) {
   update_system(model.stiffness);
   const double smoothness = system_.matrix().diagonal().sum();
   const double residual = stationarity(v, gradient, model.regularizer, smoothness);
@@ -62,18 +64,20 @@ Vector LocalCurvature::target(const CoupledModel& model, const Vector& v, const 
                    .curvature = system_,
                    .regularizer = model.regularizer,
                    .smoothness = smoothness,
-                   .tolerance = forcing * residual});
+                   .tolerance = forcing * residual},
+                  scratch);
 }
 
-double LocalCurvature::pull_of(const Vector& step) const {
-  return (system_.matrix() * step).norm();
+double LocalCurvature::pull_of(const Vector& step, Vector& buffer) const {
+  buffer.noalias() = system_.matrix() * step;
+  return buffer.norm();
 }
 
-bool LocalCurvature::explains(const Vector& step, double bent) const {
-  Vector product = hessian_ * step;
-  const double expected = step.dot(product);
-  stiffness().add_product(step, product);
-  return std::abs(bent - expected) <= tolerated_error * step.dot(product);
+bool LocalCurvature::explains(const Vector& step, double bent, Vector& buffer) const {
+  buffer.noalias() = hessian_ * step;
+  const double expected = step.dot(buffer);
+  stiffness().add_product(step, buffer);
+  return std::abs(bent - expected) <= tolerated_error * step.dot(buffer);
 }
 
 void LocalCurvature::save(ByteWriter& writer) const {

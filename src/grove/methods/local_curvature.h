@@ -16,14 +16,15 @@ class LocalCurvature {
 
   /// Where gradient'(u - v) + (u - v)'(Hessian + stiffness)(u - v)/2 + r(u) is smallest, up to the
   /// forcing tolerance. The gradient is that of the model's smooth part at v.
-  Vector target(const CoupledModel& model, const Vector& v, const Vector& gradient);
+  const Vector& target(const CoupledModel& model, const Vector& v, const Vector& gradient,
+                       QuadraticScratch& scratch);
 
   /// Norm of (Hessian + stiffness) step, of the latest target's system: without r, of the gradient.
-  double pull_of(const Vector& step) const;
+  double pull_of(const Vector& step, Vector& buffer) const;
 
   /// Whether `bent`, how much the gradient of f changed along the step, is what the Hessian says,
   /// but for a share of what the whole system holds against the step.
-  bool explains(const Vector& step, double bent) const;
+  bool explains(const Vector& step, double bent, Vector& buffer) const;
 
   void save(ByteWriter& writer) const;
   void load(ByteReader& reader, Index dimension);

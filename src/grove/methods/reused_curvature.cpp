@@ -12,9 +12,18 @@ Index worthwhile_steps(Index dimension) { return dimension / 12; }
 
 }  // namespace
 
-void ReusedCurvature::set(Matrix matrix) {
-  matrix_ = std::move(matrix);
+void ReusedCurvature::set(const Matrix& matrix, const Coupling& coupling) {
+  matrix_ = matrix;
+  coupling.add_to(matrix_);
+  make_room();
   factor_fits_ = false;
+}
+
+void ReusedCurvature::make_room() {
+  const auto dimension = static_cast<std::size_t>(matrix_.rows());
+  room_.resizeLike(matrix_);
+  face_.reserve(dimension);
+  apart_.reserve(2 * dimension);
 }
 
 void ReusedCurvature::times(const Vector& direction, Vector& product) const {
@@ -30,40 +39,41 @@ void ReusedCurvature::solve(const std::vector<Index>& face, const Vector& right,
   const bool factored = factor_fits_ && face == face_;
   if (!factored && worth_refining(face) && refine(face, right, tolerance, p)) return;
   if (!factored) {
-    factorize(matrix_, face, factor_);
     face_ = face;
+    factorize(matrix_, face_, factor());
     factor_fits_ = true;
     ++factorizations_;
   }
-  solve_factored(factor_, face_, right, p);
+  solve_factored(factor(), face_, right, packed_, p);
 }
 
 /// Every coordinate that only one of the two faces has costs about one step more.
 bool ReusedCurvature::worth_refining(const std::vector<Index>& face) const {
-  if (factor_.size() == 0) return false;
-  std::vector<Index> apart;
-  std::ranges::set_symmetric_difference(face, face_, std::back_inserter(apart));
-  return static_cast<Index>(apart.size()) < worthwhile_steps(matrix_.rows());
+  if (face_.empty()) return false;
+  apart_.clear();
+  std::ranges::set_symmetric_difference(face, face_, std::back_inserter(apart_));
+  return static_cast<Index>(apart_.size()) < worthwhile_steps(matrix_.rows());
 }
 
 bool ReusedCurvature::refine(const std::vector<Index>& face, const Vector& right, double tolerance,
                              Vector& p) const {
-  Vector inside = Vector::Zero(right.size());
-  for (const Index k : face) inside[k] = 1;
+  inside_.setZero(right.size());
+  for (const Index k : face) inside_[k] = 1;
   const auto times_on_face = [&](const Vector& direction, Vector& product) {
     times(direction, product);
-    product.array() *= inside.array();
+    product.array() *= inside_.array();
   };
   // On the common coordinates a principal part of an inverse, elsewhere the diagonal: positive
   // definite.
   const auto precondition = [&](const Vector& residual, Vector& result) {
-    solve_factored(factor_, face_, residual, result);
-    result.array() *= inside.array();
-    Vector outside = residual.cwiseQuotient(matrix_.diagonal());
-    for (const Index k : face_) outside[k] = 0;
-    result += outside;
+    solve_factored(factor(), face_, residual, packed_, result);
+    result.array() *= inside_.array();
+    outside_ = residual.cwiseQuotient(matrix_.diagonal());
+    for (const Index k : face_) outside_[k] = 0;
+    result += outside_;
   };
-  return conjugate_gradients(times_on_face, precondition, right.cwiseProduct(inside),
+  right_inside_ = right.cwiseProduct(inside_);
+  return conjugate_gradients(times_on_face, precondition, right_inside_,
                              {.tolerance = tolerance, .steps = worthwhile_steps(matrix_.rows())},
                              scratch_, p);
 }
@@ -74,7 +84,8 @@ void ReusedCurvature::save(ByteWriter& writer) const {
   Vector inside = Vector::Zero(matrix_.rows());
   for (const Index k : face_) inside[k] = 1;
   writer.put(inside);
-  writer.put(std::span<const double>(factor_.data(), factor_.size()));
+  const Matrix known_factor = factor();
+  writer.put(std::span<const double>(known_factor.data(), known_factor.size()));
   writer.put(factor_fits_);
   writer.put(factorizations_);
 }
@@ -89,9 +100,10 @@ void ReusedCurvature::load(ByteReader& reader, Index dimension) {
   face_.clear();
   for (Index k = 0; k < inside.size(); ++k)
     if (inside[k] == 1) face_.push_back(k);
-  const auto size = static_cast<Index>(face_.size());
-  factor_.resize(size, size);
-  reader.get(std::span<double>(factor_.data(), factor_.size()));
+  make_room();
+  Matrix known_factor = factor();
+  reader.get(std::span<double>(known_factor.data(), known_factor.size()));
+  factor() = known_factor;
   reader.get(factor_fits_);
   reader.get(factorizations_);
 }

@@ -4,6 +4,7 @@
 
 #include "grove/base/bytes.h"
 #include "grove/methods/conjugate_gradients.h"
+#include "grove/methods/coupled_model.h"
 #include "grove/problem/quadratic_model.h"
 
 namespace grove {
@@ -14,7 +15,7 @@ namespace grove {
 class ReusedCurvature final : public ModelCurvature {
  public:
   bool known() const { return matrix_.size() > 0; }
-  void set(Matrix matrix);
+  void set(const Matrix& matrix, const Coupling& coupling = {});  ///< M is their sum
   const Matrix& matrix() const { return matrix_; }
 
   void times(const Vector& direction, Vector& product) const override;
@@ -32,12 +33,20 @@ class ReusedCurvature final : public ModelCurvature {
   bool refine(const std::vector<Index>& face, const Vector& right, double tolerance,
               Vector& p) const;
 
+  void make_room();
+  auto factor() const {
+    const auto size = static_cast<Index>(face_.size());
+    return room_.topLeftCorner(size, size);
+  }
+
   Matrix matrix_;
-  mutable Matrix factor_;             ///< lower triangle, of some earlier M on face_
+  mutable Matrix room_;               ///< for the lower factor of some earlier M on face_
   mutable std::vector<Index> face_;   ///< ascending
   mutable bool factor_fits_ = false;  ///< it is the factor of the present M on face_
   mutable std::uint64_t factorizations_ = 0;
   mutable ConjugateScratch scratch_;
+  mutable Vector inside_, outside_, right_inside_, packed_;  ///< buffers
+  mutable std::vector<Index> apart_;
 };
 
 }  // namespace grove

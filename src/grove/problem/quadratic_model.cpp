@@ -35,62 +35,66 @@ double kink_slope(const Regularizer& regularizer, Index k, double u) {
   return std::copysign(regularizer.l1, u);
 }
 
-/// Where the minimization stands: u, and the gradient there of the model's smooth part.
-struct Point {
-  Vector u;
-  Vector slope;
-};
-
-/// Moves to `target`, a point of the same face, if that lowers the model. `descent` is the negative
-/// gradient on the face, r included: differences of r itself would drown in rounding near the end.
-bool move_if_lower(const QuadraticModel& model, const Vector& descent, const Vector& target,
-                   Point& point) {
-  const Vector change = target - point.u;
-  Vector bend;
-  model.curvature.times(change, bend);
-  if (!(0.5 * change.dot(bend) < descent.dot(change))) return false;
-  point.u = target;
-  point.slope += bend;
+/// Moves to scratch.target, a point of the same face, if that lowers the model. Goes by the
+/// gradient on the face: differences of r itself would drown in rounding near the end.
+bool move_if_lower(const QuadraticModel& model, QuadraticScratch& scratch) {
+  scratch.change = scratch.target - scratch.u;
+  model.curvature.times(scratch.change, scratch.bend);
+  if (!(0.5 * scratch.change.dot(scratch.bend) < scratch.descent.dot(scratch.change))) return false;
+  scratch.u = scratch.target;
+  scratch.slope += scratch.bend;
   return true;
+}
+
+/// Fills in the face of u and the descent on it.
+void find_face(const QuadraticModel& model, QuadraticScratch& scratch) {
+  const Vector& u = scratch.u;
+  scratch.face.clear();
+  scratch.face.reserve(static_cast<std::size_t>(u.size()));
+  scratch.descent.setZero(u.size());
+  for (Index k = 0; k < u.size(); ++k) {
+    const Interval piece = smooth_piece(model.regularizer, k, u[k]);
+    if (!(piece.low < u[k] && u[k] < piece.high)) continue;
+    scratch.face.push_back(k);
+    scratch.descent[k] = -scratch.slope[k] - kink_slope(model.regularizer, k, u[k]);
+  }
+}
+
+/// Fills in where the direction leaves the face.
+void find_ends(const QuadraticModel& model, QuadraticScratch& scratch) {
+  const Vector &u = scratch.u, &direction = scratch.direction;
+  scratch.ends.setZero(u.size());
+  scratch.lengths.setConstant(u.size(), 2);
+  for (const Index k : scratch.face) {
+    if (direction[k] == 0) continue;
+    const Interval piece = smooth_piece(model.regularizer, k, u[k]);
+    scratch.ends[k] = direction[k] > 0 ? piece.high : piece.low;
+    scratch.lengths[k] = (scratch.ends[k] - u[k]) / direction[k];
+  }
+}
+
+/// A step of that length; coordinates stay at the ends that they reach.
+bool step_if_lower(const QuadraticModel& model, double length, QuadraticScratch& scratch) {
+  scratch.target = scratch.u;
+  for (const Index k : scratch.face)
+    scratch.target[k] = length < scratch.lengths[k] ? scratch.u[k] + length * scratch.direction[k]
+                                                    : scratch.ends[k];
+  return move_if_lower(model, scratch);
 }
 
 enum class FaceStep { none, cut, whole };
 
-/// A Newton step on the face of `point`, cut at the face's ends. Tries the full step first: it may
-/// cut many coordinates at once. A step to the first end always lowers the model.
-FaceStep step_on_face(const QuadraticModel& model, Point& point) {
-  const Index dimension = point.u.size();
-  std::vector<Index> face;
-  Vector descent = Vector::Zero(dimension);
-  for (Index k = 0; k < dimension; ++k) {
-    const Interval piece = smooth_piece(model.regularizer, k, point.u[k]);
-    if (!(piece.low < point.u[k] && point.u[k] < piece.high)) continue;
-    face.push_back(k);
-    descent[k] = -point.slope[k] - kink_slope(model.regularizer, k, point.u[k]);
-  }
-  if (face.empty()) return FaceStep::none;
-
-  Vector direction = Vector::Zero(dimension);
-  model.curvature.solve(face, descent, 0.1 * model.tolerance, direction);
-  Vector ends = Vector::Zero(dimension);            // of the face, in the direction
-  Vector lengths = Vector::Constant(dimension, 2);  // of the step at which a coordinate gets there
-  for (const Index k : face) {
-    if (direction[k] == 0) continue;
-    const Interval piece = smooth_piece(model.regularizer, k, point.u[k]);
-    ends[k] = direction[k] > 0 ? piece.high : piece.low;
-    lengths[k] = (ends[k] - point.u[k]) / direction[k];
-  }
-
-  const auto cut_at = [&](double length) {
-    Vector target = point.u;
-    for (const Index k : face)
-      target[k] = length < lengths[k] ? point.u[k] + length * direction[k] : ends[k];
-    return target;
-  };
-  const double first_end = std::min(1.0, lengths.minCoeff());
+/// A Newton step on the face of u, cut at the face's ends. Tries the full step first: it may cut
+/// many coordinates at once. A step to the first end always lowers the model.
+FaceStep step_on_face(const QuadraticModel& model, QuadraticScratch& scratch) {
+  find_face(model, scratch);
+  if (scratch.face.empty()) return FaceStep::none;
+  model.curvature.solve(scratch.face, scratch.descent, 0.1 * model.tolerance, scratch.direction);
+  find_ends(model, scratch);
+  const double first_end = std::min(1.0, scratch.lengths.minCoeff());
   for (double length = 1; length > first_end && length > 1e-3; length /= 4)
-    if (move_if_lower(model, descent, cut_at(length), point)) return FaceStep::cut;
-  if (!move_if_lower(model, descent, cut_at(first_end), point)) return FaceStep::none;
+    if (step_if_lower(model, length, scratch)) return FaceStep::cut;
+  if (!step_if_lower(model, first_end, scratch)) return FaceStep::none;
   return first_end < 1 ? FaceStep::cut : FaceStep::whole;
 }
 
@@ -108,27 +112,40 @@ void sweep_coordinates(const Matrix& matrix, const Regularizer& regularizer, Vec
   }
 }
 
-void factorize(const Matrix& matrix, const std::vector<Index>& face, Matrix& factor) {
-  factor = matrix(face, face);
+namespace {
+
+/// part = matrix(face, face); Eigen would copy the face.
+void take_part(const Matrix& matrix, const std::vector<Index>& face, Eigen::Ref<Matrix> part) {
+  for (Index column = 0; column < part.cols(); ++column)
+    for (Index row = 0; row < part.rows(); ++row)
+      part(row, column) = matrix(face[row], face[column]);
+}
+
+}  // namespace
+
+void factorize(const Matrix& matrix, const std::vector<Index>& face, Eigen::Ref<Matrix> factor) {
+  take_part(matrix, face, factor);
   const double scale = factor.diagonal().maxCoeff();
   Eigen::LLT<Eigen::Ref<Matrix>> cholesky(factor);
   // Rounding can make a semidefinite matrix indefinite: the least ridge that mends it.
   for (double ridge = 1e-15 * scale; cholesky.info() != Eigen::Success && std::isfinite(ridge);
        ridge *= 100) {
-    factor = matrix(face, face);
+    take_part(matrix, face, factor);
     factor.diagonal().array() += ridge;
     cholesky.compute(factor);
   }
 }
 
-void solve_factored(const Matrix& factor, const std::vector<Index>& face, const Vector& right,
-                    Vector& p) {
-  Vector packed = right(face);
+void solve_factored(const Eigen::Ref<const Matrix>& factor, const std::vector<Index>& face,
+                    const Vector& right, Vector& packed, Vector& p) {
+  if (packed.size() < right.size()) packed.resize(right.size());
+  auto part = packed.head(static_cast<Index>(face.size()));
+  for (Index k = 0; k < part.size(); ++k) part[k] = right[face[k]];
   const auto lower = factor.triangularView<Eigen::Lower>();
-  lower.solveInPlace(packed);
-  lower.transpose().solveInPlace(packed);
+  lower.solveInPlace(part);
+  lower.transpose().solveInPlace(part);
   p.setZero(right.size());
-  p(face) = packed;
+  for (Index k = 0; k < part.size(); ++k) p[face[k]] = part[k];
 }
 
 DenseCurvature::DenseCurvature(const Matrix& hessian, const Vector& damping) : matrix_(hessian) {
@@ -145,9 +162,11 @@ void DenseCurvature::sweep(const Regularizer& regularizer, Vector& point, Vector
 
 void DenseCurvature::solve(const std::vector<Index>& face, const Vector& right, double,
                            Vector& p) const {
-  Matrix factor;
+  const auto size = static_cast<Index>(face.size());
+  Matrix factor(size, size);
+  Vector packed;
   factorize(matrix_, face, factor);
-  solve_factored(factor, face, right, p);
+  solve_factored(factor, face, right, packed, p);
 }
 
 ProductCurvature::ProductCurvature(const Objective& objective, const Vector& x, Bounds bounds)
@@ -194,21 +213,23 @@ void ProductCurvature::solve(const std::vector<Index>& face, const Vector& right
   }
 }
 
-Vector minimize(const QuadraticModel& model) {
-  Point point{model.center, model.gradient};
+const Vector& minimize(const QuadraticModel& model, QuadraticScratch& scratch) {
+  scratch.u = model.center;
+  scratch.slope = model.gradient;
   double best_residual = std::numeric_limits<double>::infinity();
   for (int round = 0; round < max_rounds; ++round) {
-    model.curvature.sweep(model.regularizer, point.u, point.slope);
+    model.curvature.sweep(model.regularizer, scratch.u, scratch.slope);
     // A cut makes the face smaller: go on until its minimizer, or the next sweep would only undo
     // it.
-    FaceStep step = step_on_face(model, point);
-    while (step == FaceStep::cut) step = step_on_face(model, point);
-    const double residual = stationarity(point.u, point.slope, model.regularizer, model.smoothness);
+    FaceStep step = step_on_face(model, scratch);
+    while (step == FaceStep::cut) step = step_on_face(model, scratch);
+    const double residual =
+        stationarity(scratch.u, scratch.slope, model.regularizer, model.smoothness);
     if (residual <= model.tolerance) break;
     if (step == FaceStep::none && residual >= best_residual) break;  // at the level of rounding
     best_residual = std::min(best_residual, residual);
   }
-  return point.u;
+  return scratch.u;
 }
 
 }  // namespace grove

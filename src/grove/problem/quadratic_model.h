@@ -30,12 +30,13 @@ void sweep_coordinates(const Matrix& matrix, const Regularizer& regularizer, Vec
                        Vector& slope);
 
 /// The Cholesky factor (lower triangle) of the listed rows and columns of a positive semidefinite
-/// matrix, with the least ridge that rounding makes necessary.
-void factorize(const Matrix& matrix, const std::vector<Index>& face, Matrix& factor);
+/// matrix, with the least ridge that rounding makes necessary. `factor` has the face's size.
+void factorize(const Matrix& matrix, const std::vector<Index>& face, Eigen::Ref<Matrix> factor);
 
-/// p with factor factor' p_F = right_F on the face F of the factor and 0 elsewhere.
-void solve_factored(const Matrix& factor, const std::vector<Index>& face, const Vector& right,
-                    Vector& p);
+/// p with factor factor' p_F = right_F on the face F of the factor and 0 elsewhere. `packed` is a
+/// buffer.
+void solve_factored(const Eigen::Ref<const Matrix>& factor, const std::vector<Index>& face,
+                    const Vector& right, Vector& packed, Vector& p);
 
 /// M = Hessian + diagonal damping, stored. Sweeps by coordinate descent, solves by Cholesky.
 class DenseCurvature final : public ModelCurvature {
@@ -81,9 +82,20 @@ struct QuadraticModel {
   double tolerance;   ///< stationarity of the model at which to stop
 };
 
+/// Buffers of a minimization; keep them and nothing is allocated when warm.
+struct QuadraticScratch {
+  Vector u, slope;  ///< where it stands, and the gradient there of the model's smooth part
+  std::vector<Index> face;
+  Vector descent;    ///< the negative gradient on the face, r included
+  Vector direction;  ///< the Newton step on the face,
+  Vector ends;       ///< where the face ends in that direction,
+  Vector lengths;    ///< and at which length of the step each coordinate gets there
+  Vector target, change, bend;
+};
+
 /// Alternates sweeps, which find the face (zero, bound, sign) of each coordinate, with Newton steps
 /// on the face. The model never increases, so the result is a descent direction even when cut
-/// short.
-Vector minimize(const QuadraticModel& model);
+/// short. The result is scratch.u.
+const Vector& minimize(const QuadraticModel& model, QuadraticScratch& scratch);
 
 }  // namespace grove

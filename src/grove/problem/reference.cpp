@@ -69,6 +69,7 @@ class ProximalNewton {
   int iterations_ = 0;
   int fruitless_ = 0;
   ObjectiveScratch scratch_;
+  QuadraticScratch model_scratch_;
 };
 
 Iterate ProximalNewton::at(Vector x) {
@@ -85,13 +86,14 @@ Iterate ProximalNewton::at(Vector x) {
 /// search keeps its quadratic speed.
 Vector ProximalNewton::model_minimizer(const Iterate& from) {
   const double relative = std::clamp(from.residual / start_residual_, 1e-6, 1e-2);
-  const auto minimize_with = [&](const ModelCurvature& curvature) {
+  const auto minimize_with = [&](const ModelCurvature& curvature) -> Vector {
     return minimize({.center = from.x,
                      .gradient = from.gradient,
                      .curvature = curvature,
                      .regularizer = regularizer_,
                      .smoothness = smoothness_,
-                     .tolerance = relative * from.residual});
+                     .tolerance = relative * from.residual},
+                    model_scratch_);
   };
   if (!dense_)
     return minimize_with(ProductCurvature(

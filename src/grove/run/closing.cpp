@@ -37,6 +37,11 @@ std::vector<AgentSummary> summarize_agents(const Instance& instance, const Metho
 
 }  // namespace
 
+Answer answer_of(const MethodSetup& setup) {
+  return std::holds_alternative<CurvatureDruidOptions>(setup.options[0]) ? Answer::common_face
+                                                                         : Answer::mean;
+}
+
 std::vector<std::string> notes_of(const PreparedProblem& problem, const MethodSetup& setup) {
   std::vector<std::string> notes = problem.notes;
   notes.insert(notes.end(), setup.notes.begin(), setup.notes.end());

@@ -17,6 +17,8 @@ struct Scene {
 
 ClusterOptions cluster_options(const Config& config, const Scene& scene);
 
+Answer answer_of(const MethodSetup& setup);
+
 /// What the user should know before the run.
 std::vector<std::string> notes_of(const PreparedProblem& problem, const MethodSetup& setup);
 

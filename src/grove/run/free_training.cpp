@@ -42,7 +42,8 @@ class FreeTraining final : public Jury {
         problem_(scene.problem),
         hooks_(scene.hooks),
         cluster_(*scene.cluster),
-        measurer_(problem_.instance, problem_.reference ? &*problem_.reference : nullptr),
+        measurer_(problem_.instance, problem_.reference ? &*problem_.reference : nullptr,
+                  answer_of(setup_)),
         network_(cluster_.start_freely(make_agents(config_, problem_.instance, setup_),
                                        problem_.instance.graph, setup_.work_loads,
                                        cluster_options(config_, scene))) {}

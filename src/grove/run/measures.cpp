@@ -1,5 +1,6 @@
 #include "grove/run/measures.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace grove {
@@ -13,10 +14,26 @@ Vector within_bounds(const Vector& mean, Regularizer bounds) {
   return result;
 }
 
+/// Moves coordinates to where more than half of the agents are, if that is a kink or bound of r.
+void settle_on_face(const std::vector<Vector>& x, const Regularizer& regularizer, Vector& answer) {
+  const auto settle = [&](Index k, double value) {
+    const auto there = std::ranges::count_if(x, [&](const Vector& own) { return own[k] == value; });
+    if (2 * static_cast<std::size_t>(there) > x.size()) answer[k] = value;
+  };
+  for (Index k = 0; k < regularizer.regularized; ++k) {
+    if (regularizer.l1 > 0) settle(k, 0);
+    settle(k, regularizer.low);
+    settle(k, regularizer.high);
+  }
+}
+
 }  // namespace
 
-Measurer::Measurer(const Instance& instance, const ReferenceSolution* reference)
-    : instance_(instance), reference_(reference), smoothness_(instance.mean->smoothness()) {
+Measurer::Measurer(const Instance& instance, const ReferenceSolution* reference, Answer answer)
+    : instance_(instance),
+      reference_(reference),
+      answer_(answer),
+      smoothness_(instance.mean->smoothness()) {
   if (!(smoothness_ > 0)) smoothness_ = 1;  // a constant f: any scale measures it
 }
 
@@ -35,15 +52,16 @@ Measures Measurer::measure(const Estimates& estimates) {
   }
   result.consensus_error = std::sqrt(spread / agents);
   result.mean_norm = mean_.norm();
-  const double value_at_mean =
-      instance_.mean->evaluate(mean_, Batch::all(), &gradient_, nullptr, scratch_);
-  result.stationarity = stationarity(mean_, gradient_, instance_.regularizer, smoothness_);
-  result.step_length = result.stationarity / smoothness_;
   result.solution = theta ? *theta : within_bounds(mean_, instance_.regularizer);
+  if (!theta && answer_ == Answer::common_face)
+    settle_on_face(estimates.x, instance_.regularizer, result.solution);
+  const Vector& from = theta ? mean_ : result.solution;
+  const double value = instance_.mean->evaluate(from, Batch::all(), &gradient_, nullptr, scratch_);
+  result.stationarity = stationarity(from, gradient_, instance_.regularizer, smoothness_);
+  result.step_length = result.stationarity / smoothness_;
   result.objective =
       instance_.regularizer.value(result.solution) +
-      (theta ? instance_.mean->evaluate(*theta, Batch::all(), nullptr, nullptr, scratch_)
-             : value_at_mean);
+      (theta ? instance_.mean->evaluate(*theta, Batch::all(), nullptr, nullptr, scratch_) : value);
   result.nonzeros = (result.solution.head(instance_.features).array() != 0).count();
   result.finite =
       std::isfinite(spread) && std::isfinite(result.stationarity) && result.solution.allFinite();

@@ -11,13 +11,22 @@
 
 namespace grove {
 
+/// The network's answer where no agent keeps theta.
+enum class Answer {
+  mean,  ///< of x_i
+  /// The mean of x_i, but exactly zero, or at a bound, where more than half of the agents are: for
+  /// agents which all apply r, so that each x_i has the zeros of an optimum.
+  common_face
+};
+
 /// The network seen from outside. Nothing here is known to any single agent.
 struct Measures {
-  Vector solution;             ///< theta where a method has one, the mean of x_i otherwise
-  Index nonzeros = 0;          ///< features whose coefficient in the solution is not 0
-  double objective = 0;        ///< at the solution
-  double stationarity = 0;     ///< of the mean of x_i: norm of its prox-gradient step
-  double step_length = 0;      ///< how far that step goes: the stationarity as a distance
+  Vector solution;          ///< theta where a method has one, otherwise by the Answer
+  Index nonzeros = 0;       ///< features whose coefficient in the solution is not 0
+  double objective = 0;     ///< at the solution
+  double stationarity = 0;  ///< norm of a prox-gradient step, from the solution; with theta, from
+                            ///< the mean of x_i
+  double step_length = 0;   ///< how far that step goes: the stationarity as a distance
   double consensus_error = 0;  ///< sqrt of the mean of |x_i - mean|^2
   double mean_norm = 0;        ///< |mean of x_i|, the scale of the consensus error
   double squared_error = 0;    ///< sum_i |x_i - x*|^2, if there is a reference
@@ -27,7 +36,8 @@ struct Measures {
 class Measurer {
  public:
   /// Borrows both; `reference` may be null.
-  Measurer(const Instance& instance, const ReferenceSolution* reference);
+  Measurer(const Instance& instance, const ReferenceSolution* reference,
+           Answer answer = Answer::mean);
 
   Measures measure(const Estimates& estimates);
   Measures measure(std::span<const std::unique_ptr<Agent>> agents) {
@@ -40,6 +50,7 @@ class Measurer {
  private:
   const Instance& instance_;
   const ReferenceSolution* reference_;
+  Answer answer_;
   double smoothness_;
   Vector mean_, gradient_;
   ObjectiveScratch scratch_;

@@ -116,6 +116,30 @@ TEST(Measures, CountTheNonzerosOfTheSolutionItself) {
   EXPECT_EQ(measurer.measure(standing(0, 0, number(1))).nonzeros, 1);
 }
 
+std::vector<std::unique_ptr<Agent>> standing_at(const std::vector<double>& positions) {
+  std::vector<std::unique_ptr<Agent>> agents;
+  for (const double position : positions)
+    agents.push_back(std::make_unique<StandingAgent>(number(position)));
+  return agents;
+}
+
+// The gradient at 0 is -2: with 2.5 |x| the optimum is 0, with 0.5 |x| it is 1.5.
+TEST(Measures, WhereEveryAgentAppliesRTheAnswerIsOnTheFaceOfMostAgents) {
+  const Instance instance = two_parabolas({.l1 = 2.5, .low = -9, .high = 4, .regularized = 1});
+  Measurer measurer(instance, nullptr, Answer::common_face);
+  const Measures most = measurer.measure(standing_at({0, 0.3, 0}));
+  EXPECT_EQ(most.solution[0], 0) << "two of three are at zero";
+  EXPECT_EQ(most.nonzeros, 0);
+  EXPECT_EQ(most.objective, (1 + 9) / 4.0) << "at the solution, not at the mean";
+  EXPECT_EQ(most.stationarity, 0) << "of the solution";
+  EXPECT_NEAR(most.mean_norm, 0.1, 1e-15);
+  EXPECT_NEAR(measurer.measure(standing_at({0, 0.3, 0.3, 0})).solution[0], 0.15, 1e-15) << "half";
+  EXPECT_EQ(measurer.measure(standing_at({4, 1, 4})).solution[0], 4) << "a bound";
+  EXPECT_EQ(measurer.measure(standing_at({0.3, 0, 0})).solution[0], 0) << "whoever they are";
+  EXPECT_NEAR(Measurer(instance, nullptr).measure(standing_at({0, 0.3, 0})).solution[0], 0.1, 1e-15)
+      << "other methods: the mean";
+}
+
 TEST(Measures, OverflownIteratesAreNotFinite) {
   const Instance instance = two_parabolas({.regularized = 1});
   Measurer measurer(instance, nullptr);

@@ -40,7 +40,8 @@ class Training {
         hooks_(scene.hooks),
         cluster_(scene.cluster),
         runtime_(make_runtime(config_, setup_, scene)),
-        measurer_(problem_.instance, problem_.reference ? &*problem_.reference : nullptr) {}
+        measurer_(problem_.instance, problem_.reference ? &*problem_.reference : nullptr,
+                  answer_of(setup_)) {}
 
   Result<RunRecord> train() {
     const double began = hooks_.seconds();
@@ -266,6 +267,8 @@ Result<RunRecord> run_prepared(Config config, const PreparedProblem& problem, co
   auto setup = set_up_method(config, problem.instance);
   if (!setup) return setup.error();
   for (const std::string& note : notes_of(problem, *setup)) hooks.noted(note);
+  if (config.samples == 0 && config.shards.empty())
+    config.samples = static_cast<std::uint64_t>(problem.instance.samples);
   const Scene scene{problem, hooks, cluster};
   if (config.free_running) return train_freely(std::move(config), *setup, scene);
   return Training(std::move(config), std::move(*setup), scene).train();
