@@ -108,7 +108,7 @@ void add_problem_options(Config& config, std::vector<Option>& options) {
 }
 
 void add_method_options(Config& config, std::vector<Option>& options) {
-  const std::string method = "Method", asynchrony = "Asynchrony";
+  const std::string method = "Method";
   options.push_back(
       choice_option<Method>({"method", "", "(druid-vl)", method}, config.method, method_names()));
   options.push_back(
@@ -123,7 +123,7 @@ void add_method_options(Config& config, std::vector<Option>& options) {
        method},
       config.theta_penalty, Range::positive()));
   options.push_back(
-      prox_option({"prox", "EPS | auto | tuned[:c=C,zeta=Z,work=E,eps=EPS]",
+      prox_option({"prox", "EPS | a,b,c | auto | tuned[:c=C,zeta=Z,work=E,eps=EPS]",
                    "eps_i, proximal weight of every agent; auto: as little as keeps its local "
                    "model stable; tuned (druid-vl): by its work load (2 mu_z; with curvature 0; "
                    "druid-gd: at least the smoothness constant)",
@@ -131,6 +131,11 @@ void add_method_options(Config& config, std::vector<Option>& options) {
                   config.prox));
   options.push_back(number_option({"step", "A", "step of pg-extra, p2d2, nids (1/L)", method},
                                   config.step, Range::positive()));
+}
+
+/// What an agent does in one activation.
+void add_local_options(Config& config, std::vector<Option>& options) {
+  const std::string method = "Method";
   options.push_back(text_option({"work", "auto | E | a,b,c | equal:E | uniform:A:B | extreme:A:B",
                                  "local steps per activation (auto: 5, or fewer where a step "
                                  "leaves nothing to gain)",
@@ -156,6 +161,10 @@ void add_method_options(Config& config, std::vector<Option>& options) {
       number_option({"exact-tolerance", "T",
                      "gradient norm at which exact-admm ends a sub-problem (1e-5)", method},
                     config.exact_tolerance, Range::positive()));
+}
+
+void add_asynchrony_options(Config& config, std::vector<Option>& options) {
+  const std::string asynchrony = "Asynchrony";
   options.push_back(text_option({"participation", "P | p1,p2,...",
                                  "probability that an agent works in a round (1)", asynchrony},
                                 config.participation));
@@ -215,6 +224,8 @@ std::vector<Option> options_of(Config& config) {
   std::vector<Option> options;
   add_problem_options(config, options);
   add_method_options(config, options);
+  add_local_options(config, options);
+  add_asynchrony_options(config, options);
   add_run_options(config, options);
   return options;
 }

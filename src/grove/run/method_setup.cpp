@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include <fmt/ranges.h>
 
@@ -29,13 +30,22 @@ double automatic_prox(const Config& config, const Instance& instance, AgentId ag
          (holds ? *config.theta_penalty : 0.0);
 }
 
+/// The number that was given for the agent; 0 without one.
+double given_prox(const Config& config, AgentId agent) {
+  if (!config.prox) return 0;
+  if (const auto* list = std::get_if<std::vector<double>>(&config.prox->value))
+    return (*list)[agent.value];
+  const auto* number = std::get_if<double>(&config.prox->value);
+  return number ? *number : 0;
+}
+
 double prox_of(const Config& config, const Instance& instance, AgentId agent, int work) {
   if (!config.prox) return default_prox(config, *instance.objectives[agent.value]);
   if (std::holds_alternative<AutoProx>(config.prox->value))
     return automatic_prox(config, instance, agent, work);
   if (const auto* tuned = std::get_if<TunedProx>(&config.prox->value))
     return tuned_prox(tuned->rule, *tuned->base, work);
-  return std::get<double>(config.prox->value);
+  return given_prox(config, agent);
 }
 
 Sampling sampling_of(const Config& config) {
@@ -91,11 +101,10 @@ Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& s
     return Error{"--penalty", fmt::format("low-rank:{} keeps more eigenpairs than there are "
                                           "coefficients; expected at most {}",
                                           form.rank, instance.dimension())};
-  const double* given = config.prox ? std::get_if<double>(&config.prox->value) : nullptr;
   for (std::uint32_t i = 0; i < config.agents; ++i) {
     setup.options.push_back(CurvatureDruidOptions{.link = config.link,
                                                   .form = form,
-                                                  .prox = given != nullptr ? *given : 0.0,
+                                                  .prox = given_prox(config, AgentId{i}),
                                                   .theta_penalty = config.theta_penalty,
                                                   .thrifty = config.work == "auto",
                                                   .sampling = sampling_of(config)});
@@ -114,6 +123,13 @@ Status check_sampling(const Config& config, const Instance& instance) {
                            "numbers at every agent; expected at most {1} "
                            "coefficients, or full or minibatch",
                            instance.dimension(), largest_with_curvature)};
+}
+
+Status check_prox(const Config& config) {
+  const auto* list = config.prox ? std::get_if<std::vector<double>>(&config.prox->value) : nullptr;
+  if (list == nullptr || list->size() == config.agents) return success();
+  return Error{"--prox", fmt::format("expected one value or {} (one per agent), got {}",
+                                     config.agents, list->size())};
 }
 
 /// Whether an agent is given r: with curvature links and no copy theta, each has its share.
@@ -182,6 +198,34 @@ void note_linearized_bound(const Config& config, const Instance& instance, Metho
       stability.needed_prox, fmt::join(offending, ", "), many ? ", ..." : ""));
 }
 
+/// One value where all agents have the same, otherwise all of them.
+template <class Value>
+std::vector<Value> one_or_all(std::vector<Value> values) {
+  if (std::ranges::count(values, values[0]) == std::ssize(values)) values.resize(1);
+  return values;
+}
+
+/// Puts what the agents were given in the place of rules, so that the record tells what ran and
+/// repeats it. Rules stay where they are what ran: steps that agents end as they see fit (auto),
+/// and a tuned eps, whose numbers follow from it.
+void write_back(const MethodSetup& setup, Config& config) {
+  std::vector<double> prox;
+  bool thrifty = false;
+  for (const MethodOptions& options : setup.options) {
+    if (const auto* druid = std::get_if<DruidOptions>(&options)) prox.push_back(druid->prox);
+    if (const auto* druid = std::get_if<CurvatureDruidOptions>(&options)) {
+      prox.push_back(druid->prox);
+      thrifty = druid->thrifty;
+    }
+  }
+  const bool tuned = config.prox && std::holds_alternative<TunedProx>(config.prox->value);
+  if (!prox.empty() && !tuned) {
+    prox = one_or_all(std::move(prox));
+    config.prox = prox.size() == 1 ? ProxChoice(prox[0]) : ProxChoice(prox);
+  }
+  if (!thrifty) config.work = fmt::format("{}", fmt::join(one_or_all(setup.work_loads), ","));
+}
+
 }  // namespace
 
 Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
@@ -192,6 +236,7 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
   auto participation = make_participation(config.participation, config.agents);
   if (!participation) return participation.error();
   if (const Status status = check_sampling(config, instance); !status) return status.error();
+  if (const Status status = check_prox(config); !status) return status.error();
   setup.work_loads =
       takes_local_steps(config.method) ? std::move(*work) : std::vector<int>(config.agents, 1);
   setup.participation = std::move(*participation);
@@ -210,7 +255,6 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
       tuned->base = 2 * config.penalty;
     for (std::uint32_t i = 0; i < instance.agents(); ++i)
       setup.options.push_back(druid_options(config, instance, AgentId{i}, setup.work_loads[i]));
-    if (!config.prox && config.method != Method::druid_gd) config.prox = 2 * config.penalty;
     note_clamped_batches(config, instance, setup.notes);
     note_linearized_bound(config, instance, setup);
   } else {
@@ -220,6 +264,7 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
     if (!config.step) config.step = smoothness > 0 ? 1 / smoothness : 1;
     setup.options.assign(config.agents, gossip_options(config.method, *config.step));
   }
+  write_back(setup, config);
   return setup;
 }
 

@@ -42,6 +42,23 @@ std::string text_of(const TunedProx& tuned) {
   return text;
 }
 
+/// Nothing if one of them is no number, or below 0.
+std::optional<std::vector<double>> parse_list(std::string_view text) {
+  std::vector<double> values;
+  for (const std::string_view part : split(text, ',')) {
+    const auto value = parse_double(trim(part));
+    if (!value || !Range::non_negative().contains(*value)) return std::nullopt;
+    values.push_back(*value);
+  }
+  return values;
+}
+
+std::string text_of(const std::vector<double>& values) {
+  std::string text;
+  for (const double value : values) text += (text.empty() ? "" : ",") + exact(value);
+  return text;
+}
+
 }  // namespace
 
 Option prox_option(OptionText text, std::optional<ProxChoice>& target) {
@@ -56,17 +73,23 @@ Option prox_option(OptionText text, std::optional<ProxChoice>& target) {
               if (!tuned) return tuned.error();
               return target = *tuned, success();
             }
-            const auto number = parse_double(given);
-            if (number && Range::non_negative().contains(*number))
-              return target = *number, success();
-            return Error{
-                "", fmt::format("expected {}, auto or tuned[:c=C,zeta=Z,work=E,eps=EPS], got '{}'",
-                                Range::non_negative().text(), given)};
+            if (auto values = parse_list(given)) {
+              if (values->size() == 1)
+                target = values->front();
+              else
+                target = std::move(*values);
+              return success();
+            }
+            return Error{"", fmt::format("expected {}, a list of such numbers (one per agent), "
+                                         "auto or tuned[:c=C,zeta=Z,work=E,eps=EPS], got '{}'",
+                                         Range::non_negative().text(), given)};
           },
           [&target]() -> nlohmann::json {
             if (!target) return nullptr;
             if (std::holds_alternative<AutoProx>(target->value)) return "auto";
             if (const auto* tuned = std::get_if<TunedProx>(&target->value)) return text_of(*tuned);
+            if (const auto* list = std::get_if<std::vector<double>>(&target->value))
+              return text_of(*list);
             return std::get<double>(target->value);
           }};
 }

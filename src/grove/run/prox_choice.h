@@ -1,7 +1,9 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "grove/run/option.h"
 #include "grove/theory/tuned_prox.h"
@@ -17,16 +19,18 @@ struct TunedProx {
 /// eps_i as small as keeps the agent's local model stable, by what the agent itself knows.
 struct AutoProx {};
 
-/// One eps for every agent, tuned, or automatic.
+/// One eps for every agent, one for each, tuned, or automatic.
 struct ProxChoice {
   ProxChoice(double eps) : value(eps) {}
+  ProxChoice(std::vector<double> by_agent) : value(std::move(by_agent)) {}
   ProxChoice(TunedProx tuned) : value(tuned) {}
   ProxChoice(AutoProx automatic) : value(automatic) {}
 
-  std::variant<double, TunedProx, AutoProx> value;
+  std::variant<double, std::vector<double>, TunedProx, AutoProx> value;
 };
 
-/// `EPS`, `auto`, `tuned` or `tuned:c=C,zeta=Z,work=E,eps=EPS` with any of the keys.
+/// `EPS`, `a,b,c` (one for each agent), `auto`, `tuned` or `tuned:c=C,zeta=Z,work=E,eps=EPS` with
+/// any of the keys.
 Option prox_option(OptionText text, std::optional<ProxChoice>& target);
 
 }  // namespace grove

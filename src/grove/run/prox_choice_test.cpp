@@ -51,8 +51,9 @@ TEST(ProxChoice, ReadsBackWhatItShows) {
 
 TEST(ProxChoice, RefusesWhatItCannotMean) {
   Config config = small_run();
-  for (const char* wrong : {"tuned:c=1", "tuned:c=0.99,zeta=0.02", "tuned:steps=4", "tuned:c",
-                            "tuned:work=0.5", "tuned:eps=0", "-1", "much", "tunedd"})
+  for (const char* wrong :
+       {"tuned:c=1", "tuned:c=0.99,zeta=0.02", "tuned:steps=4", "tuned:c", "tuned:work=0.5",
+        "tuned:eps=0", "-1", "much", "tunedd", "1,-1,1", "1,,1", "1,much,1"})
     EXPECT_FALSE(set(config, wrong)) << wrong;
   ASSERT_TRUE(set(config, "tuned"));
   config.method = Method::druid_newton;
@@ -74,7 +75,25 @@ TEST(ProxChoice, AutoIsTheLocalBoundOfTheLinearizedModel) {
   EXPECT_NEAR(*record->agents[0].prox, 0.35, 1e-15);
   EXPECT_NEAR(*record->agents[1].prox, 0.1, 1e-15);
   EXPECT_NEAR(*record->agents[2].prox, 0.05, 1e-15);
-  EXPECT_EQ(record->config.at("prox"), "auto");
+  EXPECT_EQ(record->config.at("prox"), "0.35,0.1,0.05");
+}
+
+TEST(ProxChoice, TakesOneWeightForEachAgent) {
+  Config config = small_run();
+  ASSERT_TRUE(set(config, "0.5, 0,0.25"));
+  for (const PenaltyChoice& penalty : {PenaltyChoice(0.05), PenaltyChoice(CurvatureForm{})}) {
+    config.penalty = penalty;
+    const auto record = run(config);
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_EQ(*record->agents[0].prox, 0.5);
+    EXPECT_EQ(*record->agents[1].prox, 0);
+    EXPECT_EQ(*record->agents[2].prox, 0.25);
+    EXPECT_EQ(record->config.at("prox"), "0.5,0,0.25");
+  }
+  ASSERT_TRUE(set(config, "0.5,0.25"));
+  const auto refused = run(config);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().where, "--prox") << refused.error().text();
 }
 
 TEST(ProxChoice, AutoIsZeroWhereTheLinksAloneKeepTheModelStable) {

@@ -1,5 +1,6 @@
 #include "grove/run/run.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace grove {
@@ -123,9 +124,53 @@ TEST(Run, RecordsEveryOptionAsResolved) {
   EXPECT_EQ(resolved["theta-penalty"], 0.4);
   EXPECT_EQ(resolved["prox"], 0.4);
   EXPECT_EQ(resolved["agents"], 5);
+  EXPECT_EQ(resolved["samples"], 200);
+  EXPECT_EQ(resolved["work"], "5") << "auto, with links of one number";
   Config config = small();
   config.method = Method::nids;
   EXPECT_GT(must_run(config).config["step"].get<double>(), 0);
+  config.method = Method::druid_gd;  // by default eps_i is the smoothness constant of each shard
+  const RunRecord gradient = must_run(config);
+  std::string constants;
+  for (const AgentSummary& agent : gradient.agents)
+    constants += (constants.empty() ? "" : ",") + fmt::format("{}", *agent.prox);
+  EXPECT_EQ(gradient.config["prox"], constants);
+  config = small();
+  config.penalty = PenaltyChoice();
+  const auto by_default = must_run(config).config;
+  EXPECT_EQ(by_default["penalty"], "full");
+  EXPECT_EQ(by_default["prox"], 0);
+  EXPECT_EQ(by_default["work"], "auto") << "agents end their steps as they see fit";
+  config.work = "uniform:1:9";
+  const RunRecord listed = must_run(config);
+  std::string loads;
+  for (const AgentSummary& agent : listed.agents)
+    loads += (loads.empty() ? "" : ",") + std::to_string(agent.work);
+  EXPECT_EQ(listed.config["work"], loads);
+}
+
+// Every agent applies its share of r: the answer has the zeros that most agents have, everything
+// in the record is about that point, and it is no agent's own.
+TEST(Run, ByDefaultTheSolutionIsWhatTheAgentsHaveInCommon) {
+  Config config = small();
+  config.penalty = PenaltyChoice();
+  config.l1 = 0.05;
+  config.keep_estimates = true;
+  const RunRecord record = must_run(config);
+  EXPECT_EQ(record.outcome.status, RunStatus::converged);
+  ASSERT_TRUE(record.reference);
+  const Vector& optimum = record.reference->solution;
+  ASSERT_GT((optimum.array() == 0).count(), 0);
+  ASSERT_GT((optimum.array() != 0).count(), 0);
+  Vector mean = Vector::Zero(optimum.size());
+  for (const Vector& x : record.estimates) mean += x / 5;
+  for (Index k = 0; k < optimum.size(); ++k) {
+    EXPECT_EQ(record.solution[k] == 0, optimum[k] == 0) << k;
+    EXPECT_NEAR(record.solution[k], mean[k], 1e-6);
+  }
+  EXPECT_NE(record.solution, record.estimates[0]);
+  EXPECT_EQ(record.nonzeros, static_cast<std::uint64_t>((optimum.array() != 0).count()));
+  EXPECT_EQ(record.objective, record.trace.back().objective);
 }
 
 TEST(Run, BatchesLargerThanAShardAreClampedWithANote) {
