@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -138,11 +139,11 @@ struct NewtonStep {
 
   void operator()() {
     objective->evaluate(x, Batch::all(), &gradient, &hessian, scratch);
-    solve_shifted(hessian, 0.1, gradient);
+    std::ignore = solve_shifted(hessian, 0.1, gradient, diagonal);
   }
 
   std::unique_ptr<const Objective> objective;
-  Vector x, gradient;
+  Vector x, gradient, diagonal;
   Matrix hessian;
   ObjectiveScratch scratch;
 };

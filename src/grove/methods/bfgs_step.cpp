@@ -1,5 +1,7 @@
 #include "grove/methods/bfgs_step.h"
 
+#include <tuple>
+
 #include "grove/methods/newton.h"
 
 namespace grove {
@@ -19,7 +21,9 @@ void BfgsStepSolver::solve(const LocalModel& model, const SolverTurn&, Workspace
   learn(workspace.point, workspace.gradient, workspace.trial);
   model.add_coupling(workspace.point, workspace.gradient);
   workspace.hessian = curvature_;
-  solve_shifted(workspace.hessian, model.stiffness, workspace.gradient);
+  // Without a solution the step is NaN, and so the point.
+  std::ignore =
+      solve_shifted(workspace.hessian, model.stiffness, workspace.gradient, workspace.bend);
   workspace.point -= workspace.gradient;
   cost.solves += 1;
 }

@@ -25,8 +25,13 @@ void ExactSolver::solve(const LocalModel& model, const SolverTurn&, Workspace& w
     if (step > 0 && workspace.gradient.norm() <= tolerance_) return;
 
     workspace.trial_gradient = workspace.gradient;
-    solve_shifted(workspace.hessian, model.stiffness, workspace.gradient);
+    const bool solved =
+        solve_shifted(workspace.hessian, model.stiffness, workspace.gradient, workspace.bend);
     cost.solves += 1;
+    if (!solved) {
+      v -= workspace.gradient;  // NaN: no length of such a step is a way out
+      return;
+    }
     const double slope = workspace.trial_gradient.dot(workspace.gradient);
     // Decreases below the value's rounding cannot be told from none: then the full step is taken.
     const bool at_rounding = slope <= 1e-15 * (1 + std::abs(value));

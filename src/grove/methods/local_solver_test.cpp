@@ -226,16 +226,77 @@ TEST(MiniBatches, AreDrawnAnewInEveryStepAndRound) {
 }
 
 // [2 1; 1 2] + I = [3 1; 1 3], and [3 1; 1 3] (1, 2) = (5, 7).
-TEST(SolveShifted, SolvesTheShiftedSystemAndRefusesIndefiniteOnes) {
+TEST(SolveShifted, SolvesTheShiftedSystem) {
   Matrix matrix = matrix_of(2, 1, 1, 2);
-  Vector solution = vector_of(5, 7);
-  EXPECT_TRUE(solve_shifted(matrix, 1, solution));
+  Vector solution = vector_of(5, 7), buffer;
+  EXPECT_TRUE(solve_shifted(matrix, 1, solution, buffer));
   expect_near(solution, vector_of(1, 2));
+}
 
-  Matrix indefinite = matrix_of(1, 2, 2, 1);
-  EXPECT_FALSE(solve_shifted(indefinite, 0.5, solution));
-  Matrix broken = Matrix::Constant(2, 2, std::nan(""));
-  EXPECT_FALSE(solve_shifted(broken, 1, solution));
+// [1 1; 1 1] + 1e-20 I is singular to rounding; its pseudo-inverse takes (2, 2) to (1, 1), and so
+// does the inverse with any small ridge.
+TEST(SolveShifted, AddsARidgeWhereRoundingLeavesAMatrixSingular) {
+  Matrix matrix = matrix_of(1, 1, 1, 1);
+  Vector solution = vector_of(2, 2), buffer;
+  EXPECT_TRUE(solve_shifted(matrix, 1e-20, solution, buffer));
+  expect_near(solution, vector_of(1, 1));
+}
+
+TEST(SolveShifted, GivesNothingForMatricesThatAreNotFinite) {
+  for (const double broken : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    Matrix matrix = matrix_of(1, broken, broken, 1);
+    Vector solution = vector_of(5, 7), buffer;
+    EXPECT_FALSE(solve_shifted(matrix, 1, solution, buffer));
+    EXPECT_TRUE(solution.array().isNaN().all());
+  }
+}
+
+/// f = x'x/2 whose second derivatives overflow.
+class Overflowing final : public Objective {
+ public:
+  Index dimension() const override { return 2; }
+  Index samples() const override { return 1; }
+  double smoothness() const override { return std::numeric_limits<double>::infinity(); }
+  double evaluate(const Vector& x, Batch, Vector* gradient, Matrix* hessian,
+                  ObjectiveScratch&) const override {
+    ++evaluations;
+    if (gradient) *gradient = x;
+    if (hessian) *hessian = matrix_of(INFINITY, 0, 0, INFINITY);
+    return 0.5 * x.squaredNorm();
+  }
+  double evaluate_curvatures(const Vector& x, Batch batch, Vector* gradient, std::span<double>,
+                             ObjectiveScratch& scratch) const override {
+    return evaluate(x, batch, gradient, nullptr, scratch);
+  }
+  void weighted_hessian_times(std::span<const double>, Batch, const Vector& direction,
+                              Vector& result, ObjectiveScratch&) const override {
+    result = direction * INFINITY;
+  }
+
+  mutable int evaluations = 0;
+};
+
+// What a user then reads is that the run diverged, and not a step along a gradient that nobody
+// solved for.
+TEST(LocalSolvers, AStepThatCannotBeSolvedForIsNotANumber) {
+  for (const LocalSolverOptions& options :
+       {LocalSolverOptions(NewtonSteps{FullBatches{}}),
+        LocalSolverOptions(NewtonSteps{MiniBatches{}}), LocalSolverOptions(BfgsStep{}),
+        LocalSolverOptions(ExactSolve{})}) {
+    const Overflowing f;
+    Workspace workspace;
+    workspace.fit(2);
+    workspace.pull = vector_of(1, 1);
+    workspace.point = vector_of(1, 2);
+    const Vector anchor = workspace.point;
+    Cost cost;
+    make_local_solver(options, f)
+        ->solve(
+            {.objective = f, .anchor = anchor, .pull = workspace.pull, .stiffness = 1, .tether = 1},
+            {.activation = {.round = 1, .local_steps = 5}}, workspace, cost);
+    EXPECT_TRUE(workspace.point.array().isNaN().all()) << options.index();
+    EXPECT_LE(f.evaluations, 2) << options.index() << " went on";
+  }
 }
 
 }  // namespace

@@ -23,8 +23,10 @@ constexpr double least_forcing = 1e-6;
 }  // namespace
 
 /// v -= (Hess f + stiffness I)^{-1} gradient of the model, eq. (10), from what was evaluated at v.
-void NewtonStepsSolver::step(const LocalModel& model, Batch for_hessian, Workspace& workspace,
+/// False if there is none: v is NaN then.
+bool NewtonStepsSolver::step(const LocalModel& model, Batch for_hessian, Workspace& workspace,
                              Cost& cost) {
+  bool solved = true;
   model.add_coupling(workspace.point, workspace.gradient);
   if (by_products_) {
     const double norm = workspace.gradient.norm();
@@ -33,10 +35,11 @@ void NewtonStepsSolver::step(const LocalModel& model, Batch for_hessian, Workspa
         norm > 0 ? std::clamp(norm / first_norm_, least_forcing, forcing) : forcing;
     system_.solve(model, for_hessian, share * norm, workspace.objective, workspace.gradient);
   } else {
-    solve_shifted(workspace.hessian, model.stiffness, workspace.gradient);
+    solved = solve_shifted(workspace.hessian, model.stiffness, workspace.gradient, workspace.bend);
   }
   workspace.point -= workspace.gradient;
   cost.solves += 1;
+  return solved;
 }
 
 /// Value of f over the batch at v; makes the Hessian there what step() solves with.
@@ -117,7 +120,7 @@ void NewtonStepsSolver::solve_on_batches(const MiniBatches& sizes, const LocalMo
                                                 hessian_size, samples, workspace);
     linearize(model, for_hessian, nullptr, workspace, cost);
     cost.gradient_samples += gradient_size;
-    step(model, for_hessian, workspace, cost);
+    if (!step(model, for_hessian, workspace, cost)) return;
   }
 }
 
@@ -129,7 +132,7 @@ void NewtonStepsSolver::solve_on_all(const LocalModel& model, int steps, Workspa
   for (int k = 0; k < steps; ++k) {
     value = evaluate_guarded(model, /*derivatives=*/true, value, workspace, cost);
     workspace.trial = workspace.point;
-    step(model, Batch::all(), workspace, cost);
+    if (!step(model, Batch::all(), workspace, cost)) return;
   }
   evaluate_guarded(model, /*derivatives=*/false, value, workspace, cost);
 }

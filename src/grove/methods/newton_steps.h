@@ -23,7 +23,7 @@ class NewtonStepsSolver final : public LocalSolver {
   double evaluate(const LocalModel& model, bool derivatives, Workspace& workspace, Cost& cost);
   double linearize(const LocalModel& model, Batch batch, Vector* gradient, Workspace& workspace,
                    Cost& cost);
-  void step(const LocalModel& model, Batch for_hessian, Workspace& workspace, Cost& cost);
+  bool step(const LocalModel& model, Batch for_hessian, Workspace& workspace, Cost& cost);
 
   Sampling sampling_;
   Index dimension_;
