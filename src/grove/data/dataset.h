@@ -23,8 +23,9 @@ struct Dataset {
 struct ReadOptions {
   /// For CSV: the column's name; empty: `label`, `target`, `y` or the last one.
   std::string label_column = {};
-  /// Of the model that the data is for. A CSV of so many columns, none of them named as a label is,
-  /// has no labels: all its targets are NaN. 0: every file has labels.
+  /// Of the model that the data is for, which may lack labels: targets are NaN then. A CSV does so
+  /// if it has so many columns, none of them named as a label is; a LIBSVM line if it begins with
+  /// index:value. 0: every file has labels.
   std::size_t model_features = 0;
   int threads = 0;  ///< that parse at once; 0: as many as the process may use
 };

@@ -86,13 +86,16 @@ Complaint parse_feature(Cursor& cursor, std::int32_t& previous_index, RowBlock& 
   return std::nullopt;
 }
 
-Complaint parse_line(std::string_view line, RowBlock& rows) {
+Complaint parse_line(std::string_view line, Labels labels, RowBlock& rows) {
   Cursor cursor{line.data(), line.data() + line.size()};
   cursor.skip_blanks();
   if (cursor.at_line_end()) return std::nullopt;
   double label = 0;
-  if (!read_whole_number(cursor, label))
-    return "expected a label that is a finite number, found " + found(cursor);
+  if (!read_whole_number(cursor, label)) {
+    if (labels == Labels::needed || cursor.token().find(':') == std::string_view::npos)
+      return "expected a label that is a finite number, found " + found(cursor);
+    label = std::numeric_limits<double>::quiet_NaN();
+  }
   std::int32_t previous_index = 0;
   for (cursor.skip_blanks(); !cursor.at_line_end(); cursor.skip_blanks()) {
     Complaint complaint = parse_feature(cursor, previous_index, rows);
@@ -104,11 +107,11 @@ Complaint parse_line(std::string_view line, RowBlock& rows) {
 
 }  // namespace
 
-ParsedBlock parse_libsvm(std::string_view text, RowBlock memory) {
+ParsedBlock parse_libsvm(std::string_view text, RowBlock memory, Labels labels) {
   ParsedBlock parsed{.rows = std::move(memory)};
   parsed.rows.clear();
   while (!text.empty() && !parsed.complaint) {
-    parsed.complaint = parse_line(take_line(text), parsed.rows);
+    parsed.complaint = parse_line(take_line(text), labels, parsed.rows);
     ++parsed.lines;
   }
   return parsed;

@@ -1,5 +1,7 @@
 #include "grove/data/libsvm.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "grove/data/dataset.h"
@@ -77,6 +79,23 @@ TEST(LibsvmReader, NamesFileLineAndWhatWasExpected) {
   EXPECT_EQ(error_of(good + "1 3:+-1"), "data:3: expected a finite number after `3:`, found `+-1`");
   EXPECT_EQ(error_of(good + "1 qid:3 1:1"),
             "data:3: ranking data (`qid:`) is not supported, expected index:value");
+}
+
+TEST(LibsvmReader, TakesRowsWithoutLabelsWhereTheyMayBeMissing) {
+  const std::string text = "1:0.5 3:-2\n\n2 2:1 # labelled\n2:4\n";
+  const auto read = read_libsvm_text(text, "f", TargetKind::number, {.model_features = 3});
+  ASSERT_TRUE(read) << read.error().text();
+  ASSERT_EQ(read->samples.count(), 3);
+  EXPECT_TRUE(std::isnan(read->samples.targets[0]));
+  EXPECT_EQ(read->samples.targets[1], 2);
+  EXPECT_TRUE(std::isnan(read->samples.targets[2]));
+  const auto refused = read_libsvm_text(text, "f", TargetKind::number);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().text().starts_with("f:1: expected a label"));
+  const auto broken =
+      read_libsvm_text("1:0.5\nx\n", "f", TargetKind::number, {.model_features = 3});
+  ASSERT_FALSE(broken);
+  EXPECT_TRUE(broken.error().text().starts_with("f:2: expected a label"));
 }
 
 TEST(LibsvmReader, RefusesNumbersThatAreNotFinite) {

@@ -125,8 +125,12 @@ Result<Dataset> read_all(BlockSource& blocks, const std::string& source, TargetK
 }
 
 Result<Dataset> read_libsvm(BlockSource& blocks, const std::string& source, TargetKind kind,
-                            int threads) {
-  return read_all(blocks, source, kind, threads, Format{{}, parse_libsvm});
+                            const ReadOptions& options) {
+  const Labels labels = options.model_features > 0 ? Labels::optional : Labels::needed;
+  const auto parse = [labels](std::string_view text, RowBlock memory) {
+    return parse_libsvm(text, std::move(memory), labels);
+  };
+  return read_all(blocks, source, kind, options.threads, Format{{}, parse});
 }
 
 Result<Dataset> read_csv(BlockSource& blocks, const std::string& source, TargetKind kind,
@@ -162,7 +166,7 @@ Result<Dataset> read_libsvm_file(const std::string& path, TargetKind kind,
                                  const ReadOptions& options) {
   const auto blocks = open_blocks(path);
   if (!blocks) return blocks.error();
-  return read_libsvm(**blocks, path, kind, options.threads);
+  return read_libsvm(**blocks, path, kind, options);
 }
 
 Result<Dataset> read_csv_file(const std::string& path, TargetKind kind,
@@ -174,7 +178,7 @@ Result<Dataset> read_csv_file(const std::string& path, TargetKind kind,
 
 Result<Dataset> read_libsvm_text(std::string_view text, const std::string& source, TargetKind kind,
                                  const ReadOptions& options, const TextOptions& blocks) {
-  return read_libsvm(*blocks_of(text, blocks), source, kind, options.threads);
+  return read_libsvm(*blocks_of(text, blocks), source, kind, options);
 }
 
 Result<Dataset> read_csv_text(std::string_view text, const std::string& source, TargetKind kind,
