@@ -1,8 +1,10 @@
 // The command line as a user meets it: exit codes, messages that name what is wrong, files whole or
 // not at all. Runs the built program.
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <string>
@@ -194,27 +196,68 @@ TEST_F(CommandLine, ADivergedRunExitsWithThreeAndSaysWhy) {
   EXPECT_FALSE(fs::exists(folder / "m.json"));
 }
 
-// Started as a child so that it can be sent the signal Ctrl-C sends.
-TEST_F(CommandLine, AnInterruptEndsTheRunCleanlyWithItsRecord) {
-  const std::string record_path = (folder / "r.json").string();
+/// The program as a child, so that it can be sent the signal Ctrl-C sends.
+pid_t start_grove(std::vector<std::string> arguments) {
   const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    ::execl(GROVE_PROGRAM, "grove", "train", "--rounds", "100000000", "--tolerance", "0", "--quiet",
-            "--no-reference", "--record", record_path.c_str(), nullptr);
-    ::_exit(127);
-  }
-  while (!catches_interrupts(child)) std::this_thread::yield();
-  ::kill(child, SIGINT);
+  if (child != 0) return child;
+  arguments.insert(arguments.begin(), "grove");
+  std::vector<char*> words;
+  for (std::string& argument : arguments) words.push_back(argument.data());
+  words.push_back(nullptr);
+  ::execv(GROVE_PROGRAM, words.data());
+  ::_exit(127);
+}
+
+/// 130 is how shells report a program that Ctrl-C ended.
+int exit_code_of(pid_t child) {
   int status = 0;
   ::waitpid(child, &status, 0);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 130) << "as shells report a program that Ctrl-C ended";
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(CommandLine, AnInterruptEndsTheRunCleanlyWithItsRecord) {
+  const std::string record_path = (folder / "r.json").string();
+  const fs::path state = folder / "state";
+  const pid_t child = start_grove({"train", "--rounds", "100000000", "--tolerance", "0", "--quiet",
+                                   "--no-reference", "--record", record_path, "--checkpoint",
+                                   state.string(), "--checkpoint-every", "1"});
+  ASSERT_GT(child, 0);
+  while (!fs::exists(state / "checkpoint.grove")) std::this_thread::yield();  // it trains
+  ::kill(child, SIGINT);
+  EXPECT_EQ(exit_code_of(child), 130);
   const auto record = record_from_json(nlohmann::json::parse(*read_file(record_path)));
   ASSERT_TRUE(record);
   EXPECT_EQ(record->outcome.status, RunStatus::interrupted);
   EXPECT_EQ(record->trace.back().round, record->outcome.rounds);
   EXPECT_EQ(record->nonzeros, static_cast<std::uint64_t>((record->solution.array() != 0).count()));
+}
+
+// A pipe that nobody writes to stands for data that takes long to read.
+TEST_F(CommandLine, AnInterruptWhileReadingEndsAtOnceAndWritesNothing) {
+  const std::string pipe = (folder / "pipe.svm").string();
+  const std::string record_path = (folder / "r.json").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const pid_t child = start_grove({"train", pipe, "--record", record_path});
+  ASSERT_GT(child, 0);
+  while (!catches_interrupts(child)) std::this_thread::yield();
+  ::kill(child, SIGINT);
+  EXPECT_EQ(exit_code_of(child), 130);
+  EXPECT_FALSE(fs::exists(record_path));
+}
+
+// Labels are not there to be predicted: rows may lack them, in predict alone.
+TEST_F(CommandLine, PredictsRowsWithoutLabels) {
+  good_data();
+  file("unlabelled.svm", "1:0.5 2:-1\n2:0.25 # a comment\n1:1\n");
+  ASSERT_EQ(grove("train good.svm --model m.json --quiet --agents 2 --l2 0.1").code, 0);
+  const Ended ended = grove("predict m.json unlabelled.svm --out p.txt");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("no labels"), std::string::npos) << ended.out;
+  EXPECT_EQ(std::ranges::count(*read_file(folder / "p.txt"), '\n'), 3);
+  file("mixed.svm", "1 1:0.5\n-1 2:1\n1:0.5\n");
+  expect_refused("train mixed.svm", {"mixed.svm:3", "label"});
+  file("broken.svm", "1:0.5\n1:x\n");
+  expect_refused("predict m.json broken.svm", {"broken.svm:2"});
 }
 
 TEST_F(CommandLine, ListsKnownDataAndGetsItFromAMirror) {
@@ -224,7 +267,7 @@ TEST_F(CommandLine, ListsKnownDataAndGetsItFromAMirror) {
   EXPECT_EQ(grove("data get ijcnn1 --url file:///nowhere/ijcnn1.bz2").code, 2);
   const char* given = std::getenv("GROVE_DATA_DIR");
   const fs::path source = fs::absolute(given ? given : "../shared/data") / "ijcnn1.bz2";
-  if (!fs::exists(source)) GTEST_SKIP() << source << " is not there";
+  if (!fs::exists(source)) GTEST_SKIP() << source << " is not there: set GROVE_DATA_DIR";
   const Ended ended = grove("data get ijcnn1 --out got --url file://" + source.string());
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_EQ(fs::file_size(folder / "got" / "ijcnn1.bz2"), fs::file_size(source));

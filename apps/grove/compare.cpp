@@ -60,8 +60,10 @@ Result<NamedRuns> run_all(const CompareSettings& settings, Cluster* cluster) {
     config.method = method;
     if (const Status status = check(config); !status) return status.error();
   }
+  leave_on_interrupt();
   const auto problem = prepare(config, cluster);
   if (!problem) return problem.error();
+  watch_for_interrupts();
   NamedRuns runs;
   for (const auto& [name, method] : settings.methods) {
     if (cluster ? cluster->largest(interrupted()) > 0 : interrupted()) break;
@@ -119,7 +121,6 @@ Result<int> compare(CompareSettings& settings) {
   const auto cluster = place_run(settings.config);
   if (!cluster) return cluster.error();
   if (settings.methods.empty()) choose_fitting_methods(settings);
-  watch_for_interrupts();
   const auto runs = run_all(settings, *cluster);
   if (!runs) return runs.error();
   return speaks() ? report(settings, *runs) : ok;

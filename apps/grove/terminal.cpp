@@ -5,25 +5,33 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <string_view>
 #include <thread>
 
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "command.h"
 #include "grove/report/summary.h"
 
 namespace grove::app {
 namespace {
 
-volatile std::sig_atomic_t interrupt_count = 0;
+volatile std::sig_atomic_t was_interrupted = 0;
 
-void on_interrupt(int signal) {
-  interrupt_count = interrupt_count + 1;
-  if (interrupt_count > 1) {
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-  }
+/// Only calls that a signal handler may make.
+void leave_at_once(int) {
+  constexpr std::string_view line = "grove: interrupted; nothing was written\n";
+  constexpr std::string_view again = "grove: interrupted again; ended at once\n";
+  const std::string_view said = was_interrupted ? again : line;
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, said.data(), said.size());
+  ::_exit(ended_by_user);
+}
+
+void ask_for_the_end(int signal) {
+  if (was_interrupted) leave_at_once(signal);
+  was_interrupted = 1;
 }
 
 }  // namespace
@@ -32,12 +40,17 @@ double monotonic_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void watch_for_interrupts() {
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+void leave_on_interrupt() {
+  std::signal(SIGINT, leave_at_once);
+  std::signal(SIGTERM, leave_at_once);
 }
 
-bool interrupted() { return interrupt_count > 0; }
+void watch_for_interrupts() {
+  std::signal(SIGINT, ask_for_the_end);
+  std::signal(SIGTERM, ask_for_the_end);
+}
+
+bool interrupted() { return was_interrupted != 0; }
 
 ProgressLine::ProgressLine(const Config& config, std::string name, bool quiet)
     : rounds_(config.rounds),

@@ -10,7 +10,11 @@ namespace grove::app {
 /// Seconds since some fixed moment; never jumps.
 double monotonic_seconds();
 
-/// Makes Ctrl-C and SIGTERM ask for a clean end; a second one kills.
+/// Ctrl-C and SIGTERM end the program at once, with one line and the exit code of a user's wish:
+/// while data is read and the optimum solved for, there is nothing to keep.
+void leave_on_interrupt();
+
+/// From here on the first of them asks for a clean end; another ends the program at once.
 void watch_for_interrupts();
 bool interrupted();
 

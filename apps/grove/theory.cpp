@@ -15,17 +15,20 @@ struct TheorySettings {
 };
 
 Result<int> theory(const TheorySettings& settings) {
+  leave_on_interrupt();
+  const auto problem = prepare(settings.config);
+  if (!problem) return problem.error();
   watch_for_interrupts();
-  if (const Status status = check(settings.config); !status) return status.error();
-  const auto report = experiments::examine(settings.config, {.seconds = monotonic_seconds,
-                                                             .measured = [](const TracePoint&) {},
-                                                             .interrupted = interrupted});
+  const auto report = experiments::examine(settings.config, *problem,
+                                           {.seconds = monotonic_seconds,
+                                            .measured = [](const TracePoint&) {},
+                                            .interrupted = interrupted});
   if (!report) return report.error();
   if (settings.outputs.json)
     fmt::print("{}\n", experiments::to_json(*report).dump(1));
   else if (!settings.outputs.quiet)
     fmt::print("{}", experiments::text_of(*report));
-  return ok;
+  return interrupted() ? ended_by_user : ok;
 }
 
 }  // namespace

@@ -62,13 +62,16 @@ Result<int> train(TrainSettings& settings) {
   if (!outputs) return outputs.error();
   const auto cluster = place_run(settings.config);
   if (!cluster) return cluster.error();
+  leave_on_interrupt();
+  const auto problem = prepare(settings.config, *cluster);
+  if (!problem) return problem.error();
   watch_for_interrupts();
   const auto record = [&] {
     const bool quiet = settings.outputs.quiet || !speaks();
     ProgressLine line(settings.config, "train", quiet);
     RunHooks hooks = terminal_hooks(line);
     if (!quiet) hooks.noted = print_note;
-    return run(settings.config, hooks, *cluster);
+    return run_prepared(settings.config, *problem, hooks, *cluster);
   }();
   if (!record) return record.error();
   return speaks() ? report(settings, *record) : ok;

@@ -1,5 +1,10 @@
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <set>
 #include <thread>
 
@@ -88,6 +93,33 @@ TEST(File, WritingReplacesTheWholeFileAndLeavesNoTemporary) {
   const Status refused = write_file_atomically(folder / "no" / "a.json", "x");
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().text().find("no/a.json"), std::string::npos);
+}
+
+// The child dies in the middle of writing, by the signal for files that grow too large.
+TEST(File, AProcessThatDiesWhileWritingLeavesNothingBehind) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "grove-file-death";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const int probe = ::open(folder.c_str(), O_TMPFILE | O_WRONLY, 0600);
+  if (probe < 0) GTEST_SKIP() << "the file system of " << folder << " has no nameless files";
+  ::close(probe);
+  ASSERT_TRUE(write_file_atomically(folder / "old.json", "old"));
+  for (const char* name : {"old.json", "new.json"}) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      const rlimit small{1000, 1000}, no_core{0, 0};
+      ::setrlimit(RLIMIT_FSIZE, &small);
+      ::setrlimit(RLIMIT_CORE, &no_core);
+      const Status written = write_file_atomically(folder / name, std::string(100'000, 'x'));
+      ::_exit(written ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ) << status;
+  }
+  EXPECT_EQ(*read_file(folder / "old.json"), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
 }
 
 class FileKinds : public testing::Test {

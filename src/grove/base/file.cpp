@@ -59,22 +59,53 @@ Status write_in_place(const fs::path& path, std::string_view content) {
 }
 
 struct Temporary {
-  std::string name;
-  int file = -1;  ///< errno says why there is none
+  std::string name;  ///< empty: it has none yet
+  int file = -1;     ///< errno says why there is none
 };
 
-/// A new file beside `path`, with the permissions of the one there, or as the umask has them.
-Temporary create_beside(const fs::path& path) {
+/// Calls `make(name)` with names beside `path` until one is free. Returns what it returned.
+template <class Make>
+int with_free_name(const fs::path& path, std::string& name, const Make& make) {
   constexpr int attempts = 100;  // names are taken by other threads, or by a process that crashed
-  Temporary temporary;
-  for (int k = 0; k < attempts && (k == 0 || (temporary.file < 0 && errno == EEXIST)); ++k) {
-    temporary.name = fmt::format("{}.{}-{}.part", path.string(), ::getpid(), k);
-    temporary.file = ::open(temporary.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  int made = -1;
+  for (int k = 0; k < attempts && (k == 0 || (made < 0 && errno == EEXIST)); ++k) {
+    name = fmt::format("{}.{}-{}.part", path.string(), ::getpid(), k);
+    made = make(name);
   }
+  return made;
+}
+
+/// How a file without a name can be reached.
+std::string way_to(int file) { return fmt::format("/proc/self/fd/{}", file); }
+
+/// A new file in the folder of `path`, with the permissions of the one there, or as the umask has
+/// them.
+Temporary create_beside(const fs::path& path) {
+  Temporary temporary;
+  if (::access("/proc/self/fd", X_OK) == 0)
+    temporary.file = ::open(folder_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (temporary.file < 0)
+    temporary.file = with_free_name(path, temporary.name, [](const std::string& name) {
+      return ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    });
   struct stat present {};
   if (temporary.file >= 0 && ::stat(path.c_str(), &present) == 0)
     ::fchmod(temporary.file, present.st_mode & 07777);
   return temporary;
+}
+
+/// Gives the whole file its name. A file that is there already can only be replaced by one that has
+/// a name itself, for a moment.
+bool put_in_place(Temporary& temporary, const fs::path& target) {
+  if (temporary.name.empty()) {
+    const std::string from = way_to(temporary.file);
+    const auto link_to = [&](const std::string& name) {
+      return ::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW);
+    };
+    if (link_to(target.string()) == 0) return true;
+    if (errno != EEXIST || with_free_name(target, temporary.name, link_to) != 0) return false;
+  }
+  return ::rename(temporary.name.c_str(), target.c_str()) == 0;
 }
 
 }  // namespace
@@ -82,14 +113,14 @@ Temporary create_beside(const fs::path& path) {
 Status write_file_atomically(const fs::path& path, std::string_view content) {
   if (is_special(path)) return write_in_place(path, content);
   const fs::path target = end_of_links(path);
-  const auto [temporary, file] = create_beside(target);
-  if (file < 0) return system_error(path, "create a file there");
+  Temporary temporary = create_beside(target);
+  if (temporary.file < 0) return system_error(path, "create a file there");
   Status status = success();
-  if (!write_all(file, content) || ::fsync(file) != 0) status = system_error(path, "write");
-  ::close(file);
-  if (status && ::rename(temporary.c_str(), target.c_str()) != 0)
-    status = system_error(path, "rename into place");
-  if (!status) ::unlink(temporary.c_str());
+  if (!write_all(temporary.file, content) || ::fsync(temporary.file) != 0)
+    status = system_error(path, "write");
+  if (status && !put_in_place(temporary, target)) status = system_error(path, "put in place");
+  ::close(temporary.file);
+  if (!status && !temporary.name.empty()) ::unlink(temporary.name.c_str());
   return status;
 }
 

@@ -8,9 +8,11 @@
 
 namespace grove {
 
-/// Writes `content` beside `path` under a temporary name, flushes it to disk and renames it into
-/// place: a reader sees the old file or the whole new one, never a part. A symbolic link stays and
-/// what it points to is written; a device or pipe stays and is written to.
+/// Writes `content` to a new file without a name, flushes it to disk and puts it in place: a reader
+/// sees the old file or the whole new one, never a part, and a process that dies while writing
+/// leaves nothing behind. (Where the file system knows no nameless files, the new one has a
+/// temporary name beside `path`.) A symbolic link stays and what it points to is written; a device
+/// or pipe stays and is written to.
 Status write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
 /// Whether write_file_atomically may succeed there, as far as can be told beforehand.
