@@ -2,6 +2,7 @@
 // hundredfold, and what a second thread gives.
 #include <malloc.h>
 
+#include <numeric>
 #include <set>
 
 #include "grove/base/random.h"
@@ -17,18 +18,30 @@ using namespace grove;
 constexpr Index features = 22;
 constexpr Index samples_per_agent = 40;
 
-/// A ring with random chords, mean degree 6: random, and connected for any number of agents, which
-/// Erdos-Renyi graphs of that degree are not (about n e^-6 agents would stand alone).
+constexpr double mean_degree = 6;
+
+/// An Erdos-Renyi graph of that degree: so many links between pairs drawn at random. About n e^-6
+/// agents stand alone in it, or in small groups: one link joins each of those to a random agent of
+/// the others.
 Graph random_graph(std::uint32_t agents) {
   std::set<Edge> edges;
-  const auto add = [&](std::uint32_t a, std::uint32_t b) {
-    if (a != b) edges.insert({AgentId{std::min(a, b)}, AgentId{std::max(a, b)}});
+  std::vector<std::uint32_t> group(agents);  // by agent: one of the same group, at last the first
+  std::iota(group.begin(), group.end(), 0u);
+  const auto first_of = [&](std::uint32_t i) {
+    while (group[i] != i) i = group[i] = group[group[i]];
+    return i;
   };
-  for (std::uint32_t i = 0; i < agents; ++i) add(i, (i + 1) % agents);
+  const auto add = [&](std::uint32_t a, std::uint32_t b) {
+    if (a == b) return;
+    edges.insert({AgentId{std::min(a, b)}, AgentId{std::max(a, b)}});
+    group[std::max(first_of(a), first_of(b))] = std::min(first_of(a), first_of(b));
+  };
   KeyedRandom random(RandomKey{.seed = 1, .purpose = Purpose::graph});
-  while (edges.size() < 3 * std::size_t{agents})
-    add(static_cast<std::uint32_t>(random.below(agents)),
-        static_cast<std::uint32_t>(random.below(agents)));
+  const auto any = [&] { return static_cast<std::uint32_t>(random.below(agents)); };
+  while (static_cast<double>(edges.size()) < mean_degree / 2 * agents) add(any(), any());
+  for (std::uint32_t i = 1; i < agents; ++i)
+    while (first_of(i) != first_of(0))
+      if (const std::uint32_t j = any(); first_of(j) != first_of(i)) add(i, j);
   return *Graph::from_edges(agents, {edges.begin(), edges.end()}, "benchmark");
 }
 
@@ -43,66 +56,98 @@ Samples random_samples(std::uint32_t agent, Index count) {
   return {std::move(rows), std::move(targets)};
 }
 
-Simulator make_network(std::uint32_t agents, Index samples, int work, int threads) {
+/// Networks are of the paper's method, or of what `grove train` does by default.
+struct Setting {
+  std::uint32_t agents = 100;
+  bool by_default = false;
+  int work = 1;
+  int threads = 1;
+  Index samples = samples_per_agent;
+};
+
+Simulator make_network(const Setting& setting) {
+  const std::uint32_t agents = setting.agents;
+  const MethodOptions options = setting.by_default
+                                    ? MethodOptions(CurvatureDruidOptions{})
+                                    : MethodOptions(DruidOptions{.penalty = 1e-2, .prox = 2e-2});
   const Graph graph = random_graph(agents);
   std::vector<std::unique_ptr<Agent>> all;
   for (std::uint32_t i = 0; i < agents; ++i) {
     AgentContext context{
         .id = AgentId{i},
-        .objective = make_shard_objective(random_samples(i, samples), {.l2 = 1e-3}),
-        .regularizer = {.l1 = i == 0 ? 1e-4 : 0, .regularized = features},
+        .objective = make_shard_objective(random_samples(i, setting.samples), {.l2 = 1e-3}),
+        .regularizer = {.l1 = i == 0 || setting.by_default ? 1e-4 : 0, .regularized = features},
         .network_size = agents,
         .start = Vector::Zero(features)};
     for (AgentId neighbour : graph.neighbours(AgentId{i}))
       context.neighbours.push_back({neighbour});
-    all.push_back(make_agent(DruidOptions{.penalty = 1e-2, .prox = 2e-2}, std::move(context)));
+    all.push_back(make_agent(options, std::move(context)));
   }
-  return Simulator(std::move(all), graph,
-                   Schedule(1, std::vector<double>(agents, 1.0), std::vector<int>(agents, work)),
-                   {.seed = 1, .threads = threads});
+  return Simulator(
+      std::move(all), graph,
+      Schedule(1, std::vector<double>(agents, 1.0), std::vector<int>(agents, setting.work)),
+      {.seed = 1, .threads = setting.threads});
 }
 
-double seconds_per_agent_round(std::uint32_t agents, int rounds, int work, int threads,
-                               Index samples = samples_per_agent) {
-  Simulator network = make_network(agents, samples, work, threads);
-  network.advance();  // warm up
+double seconds_per_agent_round(const Setting& setting, int rounds) {
+  Simulator network = make_network(setting);
+  for (int round = 0; round < 3; ++round) network.advance();  // warm up, and get to know each other
   return bench::best_seconds(7,
                              [&] {
                                for (int round = 0; round < rounds; ++round) network.advance();
                              }) /
-         (static_cast<double>(agents) * rounds);
+         (static_cast<double>(setting.agents) * rounds);
 }
 
-/// Heap bytes of a whole network after a few rounds, by the allocator's own count.
-double heap_bytes_of_network(std::uint32_t agents) {
+/// By default agents work less as they converge: the same rounds of both networks are compared.
+double default_seconds_per_agent_round(std::uint32_t agents) {
+  return seconds_per_agent_round({.agents = agents, .by_default = true, .work = 5}, 2);
+}
+
+double gain_of_two_threads(Index samples) {
+  const Setting one{.work = 10, .samples = samples};
+  Setting two = one;
+  two.threads = 2;
+  return seconds_per_agent_round(one, 10) / seconds_per_agent_round(two, 10);
+}
+
+/// Heap bytes per agent of a network of 10,000 after a few rounds, by the allocator's own count.
+double heap_bytes_per_agent(bool by_default) {
   const auto before = mallinfo2();
-  Simulator network = make_network(agents, samples_per_agent, 1, 1);
+  Simulator network = make_network({.agents = 10'000, .by_default = by_default});
   for (int round = 0; round < 3; ++round) network.advance();
   const auto after = mallinfo2();
-  return static_cast<double>(after.uordblks + after.hblkhd) -
-         static_cast<double>(before.uordblks + before.hblkhd);
+  return (static_cast<double>(after.uordblks + after.hblkhd) -
+          static_cast<double>(before.uordblks + before.hblkhd)) /
+         10'000;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const double small = seconds_per_agent_round(100, 200, 1, 1);
-  const double large = seconds_per_agent_round(10'000, 2, 1, 1);
-  const double bytes = heap_bytes_of_network(10'000);
-  const double degree = 6;
-  const double needed =
-      10'000 * 8.0 *
-      (samples_per_agent * (features + 1) + (2 + 2 * degree) * static_cast<double>(features));
-  const double one_thread = seconds_per_agent_round(100, 10, 10, 1, 400);
-  const double two_threads = seconds_per_agent_round(100, 10, 10, 2, 400);
+  const double small = seconds_per_agent_round({.agents = 100}, 200);
+  const double large = seconds_per_agent_round({.agents = 10'000}, 2);
+  const double default_small = default_seconds_per_agent_round(100);
+  const double default_large = default_seconds_per_agent_round(10'000);
+  const double bytes = heap_bytes_per_agent(/*by_default=*/false);
+  const double needed = 8.0 * (samples_per_agent * (features + 1) +
+                               (2 + 2 * mean_degree) * static_cast<double>(features));
   return bench::report(
       "simulator",
       {{"time per agent-round, 100 agents (d = 22, 40 samples)", small * 1e6, "us"},
        {"time per agent-round, 10,000 agents", large * 1e6, "us"},
        {"10,000 agents over 100, per agent-round", large / small, "x", 1.5, false},
-       {"heap per agent, 10,000 agents", bytes / 10'000, "B"},
+       {"heap per agent, 10,000 agents", bytes, "B"},
        {"heap over data plus (2 + 2 degree) vectors", bytes / needed, "x", 2, false},
-       {"two threads over one, 100 agents, E = 10, 400 samples", one_thread / two_threads, "x",
-        1.7}},
+       {"two threads over one, 100 agents, E = 10, 40 samples",
+        gain_of_two_threads(samples_per_agent), "x", 1.7},
+       {"two threads over one, 100 agents, E = 10, 400 samples", gain_of_two_threads(400), "x",
+        1.7},
+       {"default method, time per agent-round, 100 agents", default_small * 1e6, "us"},
+       {"default method, time per agent-round, 10,000 agents", default_large * 1e6, "us"},
+       {"default method, 10,000 agents over 100, per agent-round", default_large / default_small,
+        "x", 1.5, false},
+       {"default method, heap per agent, 10,000 agents", heap_bytes_per_agent(/*by_default=*/true),
+        "B"}},
       argc, argv);
 }
