@@ -33,7 +33,7 @@ double saved_with_whole_shards(LocalModelKind model, const Scale& scale) {
 // model and E = 10, and stay 65 with the augmented one. Another sample and graph must agree.
 TEST(Figure1, WholeShardsSaveHalfTheRoundsOnlyWithTheLinearizedModel) {
   const auto file = data_folder() / "ijcnn1.bz2";
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "no " << file;
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not there: set GROVE_DATA_DIR";
   const Scale scale{.data = file.string(), .samples = 4000, .seeds = 1};
   const double linearized = saved_with_whole_shards(LocalModelKind::linearized, scale);
   EXPECT_GT(linearized, 0.45);

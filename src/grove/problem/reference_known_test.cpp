@@ -36,7 +36,7 @@ class KnownAnswers : public testing::Test {
     const char* folder = std::getenv("GROVE_DATA_DIR");
     if (folder == nullptr) GTEST_SKIP() << "GROVE_DATA_DIR is not set: no ijcnn1.bz2 to test with";
     const auto file = std::filesystem::path(folder) / "ijcnn1.bz2";
-    if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not there";
+    if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not there: set GROVE_DATA_DIR";
     auto dataset = load_dataset(file.string(), TargetKind::two_classes, 1);
     ASSERT_TRUE(dataset) << dataset.error().text();
     instance_ = section_seven(dataset->samples);
