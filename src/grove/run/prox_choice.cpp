@@ -44,7 +44,7 @@ std::string text_of(const TunedProx& tuned) {
 
 }  // namespace
 
-Option prox_option(OptionText text, std::optional<ProxChoice>& target) {
+Option prox_option(const OptionText& text, std::optional<ProxChoice>& target) {
   return {text.name,
           text.value,
           text.help,
