@@ -160,8 +160,8 @@ Status CellStore::save(const Cell& cell, const FinishedCell& finished) const {
                                {"seconds", numbers_json(result.seconds)},
                                {"broadcasts", numbers_json(result.broadcasts)}};
   if (!cell.record.empty())
-    if (const Status status = write_file_atomically(folder_ / "records" / (cell.record + ".json"),
-                                                    to_json(finished.record).dump() + "\n");
+    if (Status status = write_file_atomically(folder_ / "records" / (cell.record + ".json"),
+                                              to_json(finished.record).dump() + "\n");
         !status)
       return status;
   return write_file_atomically(path_of(key), json.dump() + "\n");

@@ -318,8 +318,7 @@ Status write_report(const Findings& findings, const std::filesystem::path& folde
   add_costs(findings.figure2, document);
   if (!findings.figure3.empty()) document.heading("Figure 3: tuned eps");
   add_costs(findings.figure3, document);
-  if (const Status status = write_file_atomically(folder / "report.md", document.markdown());
-      !status)
+  if (Status status = write_file_atomically(folder / "report.md", document.markdown()); !status)
     return status;
   const auto html = document.html(folder);
   if (!html) return html.error();

@@ -47,10 +47,9 @@ std::string csv_of(const Figure& figure) {
 
 Status write_figure(const Figure& figure, const std::string& csv,
                     const std::filesystem::path& stem) {
-  if (const Status status = write_file_atomically(stem.string() + ".csv", csv); !status)
-    return status;
+  if (Status status = write_file_atomically(stem.string() + ".csv", csv); !status) return status;
   for (const char* ending : {".svg", ".png"})
-    if (const Status status = draw(figure, stem.string() + ending); !status) return status;
+    if (Status status = draw(figure, stem.string() + ending); !status) return status;
   return success();
 }
 
@@ -163,14 +162,12 @@ Status write_all(const Findings& findings, const std::filesystem::path& out) {
   for (const Figure1& figure : findings.figure1) {
     for (const auto& [part, drawn] :
          {std::pair('a', figure.over_rounds()), std::pair('b', figure.over_time())})
-      if (const Status status = write_figure(drawn, csv_of(drawn), out / stem_of(figure, part));
-          !status)
+      if (Status status = write_figure(drawn, csv_of(drawn), out / stem_of(figure, part)); !status)
         return status;
   }
   for (const auto* figures : {&findings.figure2, &findings.figure3})
     for (const CostFigure& figure : *figures)
-      if (const Status status = write_figure(figure.draw(), figure.csv(), out / stem_of(figure));
-          !status)
+      if (Status status = write_figure(figure.draw(), figure.csv(), out / stem_of(figure)); !status)
         return status;
   return write_report(findings, out);
 }
@@ -186,7 +183,7 @@ std::string stem_of(const CostFigure& figure) {
 }
 
 Result<std::optional<Findings>> reproduce(const ReproduceOptions& options) {
-  if (const Status status = can_draw(); !status) return status.error();
+  if (Status status = can_draw(); !status) return status.error();
   auto store = CellStore::open(options.out);
   if (!store) return store.error();
   const std::vector<Cell> planned = planned_cells(options);
@@ -197,7 +194,7 @@ Result<std::optional<Findings>> reproduce(const ReproduceOptions& options) {
   const auto done = job.all();
   if (!done) return done.error();
   if (!*done) return std::optional<Findings>{};
-  if (const Status status = write_all(job.findings(), options.out); !status) return status.error();
+  if (Status status = write_all(job.findings(), options.out); !status) return status.error();
   return std::optional{std::move(job.findings())};
 }
 

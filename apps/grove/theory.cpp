@@ -16,7 +16,7 @@ struct TheorySettings {
 
 Result<int> theory(const TheorySettings& settings) {
   watch_for_interrupts();
-  if (const Status status = check(settings.config); !status) return status.error();
+  if (Status status = check(settings.config); !status) return status.error();
   const auto report = experiments::examine(settings.config, {.seconds = monotonic_seconds,
                                                              .measured = [](const TracePoint&) {},
                                                              .interrupted = interrupted});

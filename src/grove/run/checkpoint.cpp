@@ -122,13 +122,14 @@ std::string to_bytes(const Checkpoint& checkpoint) {
 Result<Checkpoint> checkpoint_from_bytes(const std::filesystem::path& file,
                                          std::string_view bytes) {
   const std::size_t first = bytes.find('\n');
-  if (first == bytes.npos || bytes.substr(0, first) != format_line)
+  if (first == std::string_view::npos || bytes.substr(0, first) != format_line)
     return Error{file.string(), fmt::format("is not a checkpoint this version can read; expected "
                                             "the format {}",
                                             format_line)};
   const std::size_t second = bytes.find('\n', first + 1);
-  const std::string_view body = second == bytes.npos ? "" : bytes.substr(second + 1);
-  if (second == bytes.npos || digest_of(body) != bytes.substr(first + 1, second - first - 1))
+  const std::string_view body = second == std::string_view::npos ? "" : bytes.substr(second + 1);
+  if (second == std::string_view::npos ||
+      digest_of(body) != bytes.substr(first + 1, second - first - 1))
     return Error{file.string(), "is damaged: its checksum does not fit; remove it to start anew"};
   try {  // nlohmann-json reports missing and mistyped fields by exception
     const json content = json::from_msgpack(body);

@@ -93,12 +93,12 @@ Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& s
                                           form.rank, instance.dimension())};
   const double* given = config.prox ? std::get_if<double>(&config.prox->value) : nullptr;
   for (std::uint32_t i = 0; i < config.agents; ++i) {
-    setup.options.push_back(CurvatureDruidOptions{.link = config.link,
-                                                  .form = form,
-                                                  .prox = given != nullptr ? *given : 0.0,
-                                                  .theta_penalty = config.theta_penalty,
-                                                  .thrifty = config.work == "auto",
-                                                  .sampling = sampling_of(config)});
+    setup.options.emplace_back(CurvatureDruidOptions{.link = config.link,
+                                                     .form = form,
+                                                     .prox = given != nullptr ? *given : 0.0,
+                                                     .theta_penalty = config.theta_penalty,
+                                                     .thrifty = config.work == "auto",
+                                                     .sampling = sampling_of(config)});
   }
   return success();
 }
@@ -173,6 +173,7 @@ void note_linearized_bound(const Config& config, const Instance& instance, Metho
   setup.linearized_unstable = !stability.guaranteed;
   if (stability.guaranteed) return;
   std::vector<std::uint32_t> offending;
+  offending.reserve(stability.offending.size());
   for (AgentId agent : stability.offending) offending.push_back(agent.value);
   const bool many = offending.size() > 10;
   if (many) offending.resize(10);
@@ -191,7 +192,7 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
   if (!work) return work.error();
   auto participation = make_participation(config.participation, config.agents);
   if (!participation) return participation.error();
-  if (const Status status = check_sampling(config, instance); !status) return status.error();
+  if (Status status = check_sampling(config, instance); !status) return status.error();
   setup.work_loads =
       takes_local_steps(config.method) ? std::move(*work) : std::vector<int>(config.agents, 1);
   setup.participation = std::move(*participation);
@@ -201,15 +202,14 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
                          ? PenaltyChoice(automatic_form(instance.dimension()))
                          : PenaltyChoice(automatic_number);
   if (config.penalty.curvature()) {
-    if (const Status status = set_up_curvature(config, instance, setup); !status)
-      return status.error();
+    if (Status status = set_up_curvature(config, instance, setup); !status) return status.error();
   } else if (is_druid(config.method)) {
     if (!config.theta_penalty) config.theta_penalty = 2 * config.penalty;
     if (auto* tuned = config.prox ? std::get_if<TunedProx>(&config.prox->value) : nullptr;
         tuned && !tuned->base)
       tuned->base = 2 * config.penalty;
     for (std::uint32_t i = 0; i < instance.agents(); ++i)
-      setup.options.push_back(druid_options(config, instance, AgentId{i}, setup.work_loads[i]));
+      setup.options.emplace_back(druid_options(config, instance, AgentId{i}, setup.work_loads[i]));
     if (!config.prox && config.method != Method::druid_gd) config.prox = 2 * config.penalty;
     note_clamped_batches(config, instance, setup.notes);
     note_linearized_bound(config, instance, setup);

@@ -8,7 +8,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr auto format_name = "grove-run/1";
+constexpr auto record_format = "grove-run/1";
 
 /// JSON has no infinity: numbers that a diverged run leaves behind become null, and read as NaN.
 json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
@@ -174,7 +174,7 @@ RunRecord read_record(const json& from) {
 }  // namespace
 
 json to_json(const RunRecord& record) {
-  json result = {{"format", format_name},
+  json result = {{"format", record_format},
                  {"version", record.version},
                  {"config", record.config},
                  {"problem", problem_json(record.problem)},
@@ -203,7 +203,7 @@ json to_json(const RunRecord& record) {
 }
 
 Result<RunRecord> record_from_json(const json& from) {
-  if (!has_format(from, format_name))
+  if (!has_format(from, record_format))
     return Error{"format", "is not a run record; expected \"grove-run/1\""};
   try {  // nlohmann-json reports missing and mistyped fields by exception
     return read_record(from);

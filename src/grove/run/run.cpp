@@ -48,14 +48,14 @@ class Training {
     start_error_ = measures_.squared_error;  // what relative errors are relative to
     note_round();
     const Stopping stopping(config_.tolerance, measures_);
-    if (const Status status = resume(); !status) return status.error();
+    if (Status status = resume(); !status) return status.error();
     while (!over(stopping)) {
       play_round();
       if (!config_.checkpoint.empty() && runtime_->round() % config_.checkpoint_every == 0)
-        if (const Status status = write_checkpoint(); !status) return status.error();
+        if (Status status = write_checkpoint(); !status) return status.error();
     }
     if (!config_.checkpoint.empty() && record_.outcome.status == RunStatus::interrupted)
-      if (const Status status = write_checkpoint(); !status) return status.error();
+      if (Status status = write_checkpoint(); !status) return status.error();
     if (record_.trace.back().round != runtime_->round()) {
       measure();
       note_round();
@@ -142,7 +142,7 @@ class Training {
     std::optional<Checkpoint> found = std::move(*loaded);
     if (!found) return success();
     Checkpoint& checkpoint = *found;
-    if (const Status same = check_continues(checkpoint, config_, record_.trace.front()); !same)
+    if (Status same = check_continues(checkpoint, config_, record_.trace.front()); !same)
       return same;
     Status restored = runtime_->restore(checkpoint.round, checkpoint.states);
     if (cluster_ != nullptr) restored = agree(*cluster_, restored);
@@ -246,10 +246,10 @@ Status check_start(const Config& config, const Instance& instance) {
 }  // namespace
 
 Result<PreparedProblem> prepare(const Config& config, Cluster* cluster) {
-  if (const Status status = check(config); !status) return status.error();
+  if (Status status = check(config); !status) return status.error();
   auto instance = make_instance(config, cluster);
   if (!instance) return instance.error();
-  if (const Status status = check_start(config, *instance); !status) return status.error();
+  if (Status status = check_start(config, *instance); !status) return status.error();
   PreparedProblem problem{.instance = std::move(*instance), .reference = {}, .notes = {}};
   if (config.no_reference) return problem;
   auto reference = solve_reference(*problem.instance.mean, problem.instance.regularizer);
@@ -262,7 +262,7 @@ Result<PreparedProblem> prepare(const Config& config, Cluster* cluster) {
 
 Result<RunRecord> run_prepared(Config config, const PreparedProblem& problem, const RunHooks& hooks,
                                Cluster* cluster) {
-  if (const Status status = check(config); !status) return status.error();
+  if (Status status = check(config); !status) return status.error();
   auto setup = set_up_method(config, problem.instance);
   if (!setup) return setup.error();
   for (const std::string& note : notes_of(problem, *setup)) hooks.noted(note);
@@ -272,7 +272,7 @@ Result<RunRecord> run_prepared(Config config, const PreparedProblem& problem, co
 }
 
 Result<RunRecord> run(Config config, const RunHooks& hooks, Cluster* cluster) {
-  if (const Status status = place(config, cluster); !status) return status.error();
+  if (Status status = place(config, cluster); !status) return status.error();
   const auto problem = prepare(config, cluster);
   if (!problem) return problem.error();
   return run_prepared(config, *problem, hooks, cluster);
