@@ -65,7 +65,7 @@ class Job {
     for (const Contender& contender : contenders()) {
       if (!contender.searched) continue;
       std::vector<CellResult> results;
-      const auto done = run_into(results, search_cells(options_.scale, setting, contender));
+      auto done = run_into(results, search_cells(options_.scale, setting, contender));
       if (!done || !*done) return done;
       factors[contender.name] = {
           judged(setting, contender, results, setting.rounds),
@@ -84,11 +84,10 @@ class Job {
           return run_into(results,
                           contender_cells(options_.scale, setting, model, contender, factor));
         };
-        if (const auto done = fill(chosen.over_time, line.over_time); !done || !*done) return done;
+        if (auto done = fill(chosen.over_time, line.over_time); !done || !*done) return done;
         line.over_rounds = line.over_time;
         if (contender.searched)
-          if (const auto done = fill(chosen.over_rounds, line.over_rounds); !done || !*done)
-            return done;
+          if (auto done = fill(chosen.over_rounds, line.over_rounds); !done || !*done) return done;
         figure.lines.push_back(std::move(line));
       }
       findings_.figure1.push_back(std::move(figure));
@@ -100,8 +99,7 @@ class Job {
     CostFigure figure{.number = number, .setting = setting, .model = model, .lines = {}};
     for (const WorkLoad& load : number == 2 ? figure2_loads() : figure3_loads()) {
       std::vector<CellResult> results;
-      if (const auto done =
-              run_into(results, participation_cells(options_.scale, setting, model, load));
+      if (auto done = run_into(results, participation_cells(options_.scale, setting, model, load));
           !done || !*done)
         return done;
       figure.lines.push_back(cost_line(load, options_.scale, results));
@@ -113,12 +111,11 @@ class Job {
   Result<bool> all() {
     for (const Setting& setting : settings(options_.scale)) {
       if (options_.figures.contains(1))
-        if (const auto done = figure1(setting); !done || !*done) return done;
+        if (auto done = figure1(setting); !done || !*done) return done;
       for (const int number : {2, 3})
         for (const LocalModelKind model : local_models())
           if (options_.figures.contains(number))
-            if (const auto done = participation(setting, model, number); !done || !*done)
-              return done;
+            if (auto done = participation(setting, model, number); !done || !*done) return done;
     }
     return true;
   }
@@ -191,7 +188,7 @@ Result<std::optional<Findings>> reproduce(const ReproduceOptions& options) {
   for (const Cell& cell : planned) effort += effort_of(cell);
   CellRunner runner(std::move(*store), options.hooks, planned.size(), effort);
   Job job(options, runner);
-  const auto done = job.all();
+  auto done = job.all();
   if (!done) return done.error();
   if (!*done) return std::optional<Findings>{};
   if (Status status = write_all(job.findings(), options.out); !status) return status.error();
