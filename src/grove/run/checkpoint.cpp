@@ -112,6 +112,7 @@ std::string to_bytes(const Checkpoint& checkpoint) {
                   {"config", checkpoint.config},
                   {"record", to_json(so_far)},
                   {"seconds", checkpoint.seconds},
+                  {"simulated_seconds", checkpoint.simulated_seconds},
                   {"states", json::array()}};
   for (const std::string& state : checkpoint.states) content["states"].push_back(binary(state));
   const std::vector<std::uint8_t> packed = json::to_msgpack(content);
@@ -139,6 +140,7 @@ Result<Checkpoint> checkpoint_from_bytes(const std::filesystem::path& file,
                           .config = content.at("config"),
                           .trace = std::move(record->trace),
                           .seconds = content.at("seconds"),
+                          .simulated_seconds = content.value("simulated_seconds", 0.0),
                           .processes = std::move(record->processes)};
     for (const json& state : content.at("states")) checkpoint.states.push_back(text_of(state));
     return checkpoint;

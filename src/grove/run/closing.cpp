@@ -27,6 +27,8 @@ std::vector<AgentSummary> summarize_agents(const Instance& instance, const Metho
                        .degree = instance.graph.degree(AgentId{i}),
                        .work = setup.work_loads[i],
                        .participation = setup.participation[i]};
+    if (!setup.speeds.empty()) agent.speed = setup.speeds[i];
+    if (!setup.work_reasons.empty()) agent.work_reason = setup.work_reasons[i];
     if (const auto* druid = std::get_if<DruidOptions>(&setup.options[i])) agent.prox = druid->prox;
     if (const auto* druid = std::get_if<CurvatureDruidOptions>(&setup.options[i]))
       agent.prox = druid->prox;

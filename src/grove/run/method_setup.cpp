@@ -7,6 +7,8 @@
 
 #include "grove/base/text.h"
 #include "grove/network/spectrum.h"
+#include "grove/run/work_choice.h"
+#include "grove/schedule/machine_options.h"
 #include "grove/theory/stability.h"
 
 namespace grove {
@@ -85,6 +87,29 @@ constexpr double automatic_number = 1e-3;
 /// Beyond, the few d x d matrices that curvature adds to an agent's one are no longer small change.
 constexpr Index largest_with_curvature = 2000;
 
+Status set_up_machines(Config& config, const Instance& instance, MethodSetup& setup) {
+  if (!simulates_time(config)) return success();
+  if (config.speeds.empty()) config.speeds = "1";
+  if (config.latency.empty()) config.latency = "0";
+  auto speeds = make_speeds(config.speeds, config.agents, config.seed);
+  if (!speeds) return speeds.error();
+  const auto latencies =
+      make_latencies(config.latency, instance.graph.edges().size(), config.seed);
+  if (!latencies) return latencies.error();
+  setup.speeds = std::move(*speeds);
+  setup.machines = Machines(setup.speeds, instance.graph, *latencies, instance.dimension());
+  return success();
+}
+
+void set_up_work(Config& config, const Instance& instance, MethodSetup& setup) {
+  std::vector<WorkChoice> choices = choose_work(config, instance, *setup.machines);
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    setup.work_loads[i] = choices[i].steps;
+    setup.work_reasons.push_back(std::move(choices[i].reason));
+  }
+  config.work = fmt::format("auto:{}", fmt::join(setup.work_loads, ","));
+}
+
 Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& setup) {
   const CurvatureForm form = *config.penalty.curvature();
   if (form.rank > instance.dimension())
@@ -97,7 +122,7 @@ Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& s
                                                      .form = form,
                                                      .prox = given != nullptr ? *given : 0.0,
                                                      .theta_penalty = config.theta_penalty,
-                                                     .thrifty = config.work == "auto",
+                                                     .thrifty = config.work.starts_with("auto"),
                                                      .sampling = sampling_of(config)});
   }
   return success();
@@ -196,11 +221,15 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
   setup.work_loads =
       takes_local_steps(config.method) ? std::move(*work) : std::vector<int>(config.agents, 1);
   setup.participation = std::move(*participation);
+  if (const Status status = set_up_machines(config, instance, setup); !status)
+    return status.error();
 
   if (config.penalty.is_auto())
     config.penalty = bears_curvature(config) && instance.dimension() <= largest_with_curvature
                          ? PenaltyChoice(automatic_form(instance.dimension()))
                          : PenaltyChoice(automatic_number);
+  if (setup.machines && config.work == "auto" && takes_local_steps(config.method))
+    set_up_work(config, instance, setup);
   if (config.penalty.curvature()) {
     if (Status status = set_up_curvature(config, instance, setup); !status) return status.error();
   } else if (is_druid(config.method)) {

@@ -36,6 +36,7 @@ struct TracePoint {
   std::uint64_t active = 0;  ///< agents that worked in this round
   Cost cost;                 ///< of all agents since the start
   double seconds = 0;        ///< since the start of round 1, measuring left out
+  std::optional<double> simulated_seconds;  ///< the same on simulated machines, if there are any
 };
 
 struct ProblemSummary {
@@ -58,7 +59,9 @@ struct AgentSummary {
   std::uint64_t degree = 0;
   int work = 1;  ///< E_i
   double participation = 1;
-  std::optional<double> prox;  ///< eps_i, in the DRUID family
+  std::optional<double> prox;   ///< eps_i, in the DRUID family
+  std::optional<double> speed;  ///< of its simulated machine
+  std::string work_reason;      ///< why E_i is what it is, where it was chosen for the machine
 };
 
 /// All that is known of a run, in the format "grove-run/1".

@@ -33,7 +33,7 @@ Vector vector_from(const json& values) {
 }
 
 json trace_json(const TracePoint& point) {
-  return {{"round", point.round},
+  json row = {{"round", point.round},
           {"objective", number(point.objective)},
           {"objective_gap", optional_number(point.objective_gap)},
           {"relative_error", optional_number(point.relative_error)},
@@ -48,6 +48,8 @@ json trace_json(const TracePoint& point) {
           {"solves", point.cost.solves},
           {"damped_steps", point.cost.damped_steps},
           {"seconds", point.seconds}};
+  if (point.simulated_seconds) row["simulated_seconds"] = *point.simulated_seconds;
+  return row;
 }
 
 TracePoint trace_from(const json& row, bool has_reference) {
@@ -69,6 +71,8 @@ TracePoint trace_from(const json& row, bool has_reference) {
   row.at("solves").get_to(point.cost.solves);
   row.at("damped_steps").get_to(point.cost.damped_steps);
   row.at("seconds").get_to(point.seconds);
+  if (row.contains("simulated_seconds"))
+    point.simulated_seconds = row.at("simulated_seconds").get<double>();
   return point;
 }
 
@@ -99,11 +103,14 @@ ProblemSummary problem_from(const json& row) {
 }
 
 json agent_json(const AgentSummary& agent) {
-  return {{"samples", agent.samples},
+  json row = {{"samples", agent.samples},
           {"degree", agent.degree},
           {"work", agent.work},
           {"participation", agent.participation},
           {"prox", optional_number(agent.prox)}};
+  if (agent.speed) row["speed"] = *agent.speed;
+  if (!agent.work_reason.empty()) row["work_reason"] = agent.work_reason;
+  return row;
 }
 
 AgentSummary agent_from(const json& row) {
@@ -112,6 +119,8 @@ AgentSummary agent_from(const json& row) {
                      .work = row.at("work"),
                      .participation = row.at("participation")};
   if (!row.at("prox").is_null()) agent.prox = row.at("prox").get<double>();
+  if (row.contains("speed")) agent.speed = row.at("speed").get<double>();
+  if (row.contains("work_reason")) agent.work_reason = row.at("work_reason");
   return agent;
 }
 

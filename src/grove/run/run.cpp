@@ -10,6 +10,7 @@
 #include "grove/run/measures.h"
 #include "grove/run/method_setup.h"
 #include "grove/run/stopping.h"
+#include "grove/runtime/free_simulator.h"
 #include "grove/runtime/simulator.h"
 
 namespace grove {
@@ -23,11 +24,16 @@ std::unique_ptr<Runtime> make_runtime(const Config& config, const MethodSetup& s
   if (scene.cluster != nullptr)
     return scene.cluster->start(std::move(agents), instance.graph, std::move(schedule),
                                 cluster_options(config, scene));
+  if (config.free_running)
+    return std::make_unique<FreeSimulator>(
+        std::move(agents), instance.graph, setup.work_loads,
+        EventOptions{.seed = config.seed, .machines = setup.machines});
   return std::make_unique<Simulator>(
       std::move(agents), instance.graph, std::move(schedule),
       SimulatorOptions{.seed = config.seed,
                        .faults = {.loss_rate = config.loss_rate, .delay = config.delay},
-                       .threads = static_cast<int>(config.threads)});
+                       .threads = static_cast<int>(config.threads),
+                       .machines = setup.machines});
 }
 
 /// One training run: plays rounds, measures them and writes the record.
@@ -107,6 +113,7 @@ class Training {
     const double before = hooks_.seconds();
     runtime_->advance();
     working_seconds_ += hooks_.seconds() - before;
+    simulated_seconds_ += runtime_->round_seconds().value_or(0);
     if (!measures_due()) return;
     measure();
     note_round();
@@ -129,6 +136,7 @@ class Training {
                                 .config = decisive_options(config_),
                                 .trace = record_.trace,
                                 .seconds = working_seconds_,
+                                .simulated_seconds = simulated_seconds_,
                                 .states = runtime_->states(),
                                 .processes = reports()};
     return save_checkpoint(config_.checkpoint, checkpoint, cluster_);
@@ -149,6 +157,7 @@ class Training {
     if (!restored) return restored;
     record_.trace = std::move(checkpoint.trace);
     working_seconds_ = checkpoint.seconds;
+    simulated_seconds_ = checkpoint.simulated_seconds;
     earlier_ = std::move(checkpoint.processes);
     // A round that the first run did not measure is not measured now either.
     if (record_.trace.back().round == checkpoint.round) measure();
@@ -170,6 +179,7 @@ class Training {
                      .active = runtime_->active(),
                      .cost = runtime_->cost(),
                      .seconds = working_seconds_};
+    if (setup_.machines) point.simulated_seconds = simulated_seconds_;
     if (problem_.reference) {
       point.objective_gap = measures_.objective - problem_.reference->objective;
       point.relative_error = relative_error();
@@ -201,6 +211,7 @@ class Training {
   Round measured_round_ = 0;
   double start_error_ = 0;
   double working_seconds_ = 0;
+  double simulated_seconds_ = 0;
   std::vector<ProcessReport> earlier_;  ///< of the part of the run before a checkpoint
   RunRecord record_;
 };
@@ -267,7 +278,7 @@ Result<RunRecord> run_prepared(Config config, const PreparedProblem& problem, co
   if (!setup) return setup.error();
   for (const std::string& note : notes_of(problem, *setup)) hooks.noted(note);
   const Scene scene{problem, hooks, cluster};
-  if (config.free_running) return train_freely(std::move(config), *setup, scene);
+  if (config.free_running && cluster != nullptr) return train_freely(std::move(config), *setup, scene);
   return Training(std::move(config), std::move(*setup), scene).train();
 }
 
