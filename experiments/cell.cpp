@@ -94,7 +94,7 @@ Result<std::optional<FinishedCell>> run_cell(const Cell& cell, const PreparedPro
     over = result.lost || error <= cell.stop.reached;
     result.round.push_back(static_cast<double>(point.round));
     result.error.push_back(error);
-    result.seconds.push_back(point.seconds);
+    result.seconds.push_back(point.simulated_seconds.value_or(point.seconds));
     result.broadcasts.push_back(static_cast<double>(point.cost.broadcasts));
   };
   watching.interrupted = [&] { return over || hooks.interrupted(); };

@@ -33,6 +33,9 @@ std::vector<Cell> planned_cells(const ReproduceOptions& options) {
           add(participation_cells(options.scale, setting, model, load));
     }
   }
+  if (options.figures.contains(work_figure))
+    for (const WorkMethod method : {WorkMethod::paper, WorkMethod::automatic})
+      for (const WorkRule& rule : work_rules()) add(work_cells(options.scale, method, rule));
   return all;
 }
 
@@ -108,6 +111,19 @@ class Job {
     return true;
   }
 
+  Result<bool> unequal_machines(WorkMethod method) {
+    WorkFigure figure{.method = method, .lines = {}};
+    for (const WorkRule& rule : work_rules()) {
+      std::vector<CellResult> results;
+      if (const auto done = run_into(results, work_cells(options_.scale, method, rule));
+          !done || !*done)
+        return done;
+      figure.lines.emplace_back(rule, std::move(results));
+    }
+    findings_.work.push_back(std::move(figure));
+    return true;
+  }
+
   Result<bool> all() {
     for (const Setting& setting : settings(options_.scale)) {
       if (options_.figures.contains(1))
@@ -117,6 +133,9 @@ class Job {
           if (options_.figures.contains(number))
             if (auto done = participation(setting, model, number); !done || !*done) return done;
     }
+    if (options_.figures.contains(work_figure))
+      for (const WorkMethod method : {WorkMethod::paper, WorkMethod::automatic})
+        if (const auto done = unequal_machines(method); !done || !*done) return done;
     return true;
   }
 
@@ -166,6 +185,11 @@ Status write_all(const Findings& findings, const std::filesystem::path& out) {
     for (const CostFigure& figure : *figures)
       if (Status status = write_figure(figure.draw(), figure.csv(), out / stem_of(figure)); !status)
         return status;
+  for (const WorkFigure& figure : findings.work) {
+    const Figure drawn = figure.draw();
+    if (const Status status = write_figure(drawn, csv_of(drawn), out / stem_of(figure)); !status)
+      return status;
+  }
   return write_report(findings, out);
 }
 
@@ -178,6 +202,8 @@ std::string stem_of(const Figure1& figure, char part) {
 std::string stem_of(const CostFigure& figure) {
   return fmt::format("figure{}-{}-{}", figure.number, figure.setting.name, name_of(figure.model));
 }
+
+std::string stem_of(const WorkFigure& figure) { return "work-" + name_of(figure.method); }
 
 Result<std::optional<Findings>> reproduce(const ReproduceOptions& options) {
   if (Status status = can_draw(); !status) return status.error();

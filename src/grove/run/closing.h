@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string>
 
 #include "grove/run/measures.h"
@@ -28,6 +30,7 @@ struct Closing {
   const PreparedProblem& problem;
   const MethodSetup& setup;
   const Measures& measures;  ///< at the end
+  std::span<const std::unique_ptr<Agent>> agents = {};  ///< all of them, or none if far away
 };
 
 /// Fills in all of a record but trace, outcome, estimates and processes.

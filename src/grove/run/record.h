@@ -64,6 +64,13 @@ struct AgentSummary {
   std::string work_reason;      ///< why E_i is what it is, where it was chosen for the machine
 };
 
+/// What an agent's safeguard did.
+struct RunEvent {
+  Round round = 0;
+  std::uint32_t agent = 0;
+  std::string what, why;
+};
+
 /// All that is known of a run, in the format "grove-run/1".
 struct RunRecord {
   std::string version;
@@ -72,6 +79,7 @@ struct RunRecord {
   std::vector<AgentSummary> agents;
   Outcome outcome;
   std::vector<std::string> notes;
+  std::vector<RunEvent> events;  ///< by round
   std::optional<ReferenceSummary> reference;
   Vector solution;
   double objective = 0;

@@ -165,6 +165,9 @@ RunRecord read_record(const json& from) {
                     .rounds = outcome.at("rounds"),
                     .seconds = outcome.at("seconds")};
   from.at("notes").get_to(record.notes);
+  if (from.contains("events"))
+    for (const json& row : from.at("events"))
+      record.events.push_back({row.at("round"), row.at("agent"), row.at("what"), row.at("why")});
   if (const json& reference = from.at("reference"); !reference.is_null())
     record.reference = {number_from(reference.at("objective")),
                         vector_from(reference.at("solution"))};
@@ -199,6 +202,11 @@ json to_json(const RunRecord& record) {
                  {"objective", number(record.objective)},
                  {"nonzeros", record.nonzeros},
                  {"trace", json::array()}};
+  for (const RunEvent& event : record.events)
+    result["events"].push_back({{"round", event.round},
+                                {"agent", event.agent},
+                                {"what", event.what},
+                                {"why", event.why}});
   for (const AgentSummary& agent : record.agents) result["agents"].push_back(agent_json(agent));
   if (record.reference)
     result["reference"] = {{"objective", number(record.reference->objective)},

@@ -194,7 +194,7 @@ class Training {
   }
 
   void complete_record() {
-    close_record(record_, {config_, problem_, setup_, measures_});
+    close_record(record_, {config_, problem_, setup_, measures_, runtime_->network()});
     if (config_.keep_estimates) record_.estimates = estimates_.x;
     record_.processes = reports();
   }

@@ -149,9 +149,26 @@ TEST(WorkChoice, SlowLinksLeaveTimeForSteps) {
   Config config = unequal();
   config.speeds = "1";
   config.latency = "1";
-  for (const AgentSummary& agent : must_run(config).agents) EXPECT_EQ(agent.work, 10);
+  for (const AgentSummary& agent : must_run(config).agents) {
+    EXPECT_EQ(agent.work, 10);
+    EXPECT_NE(agent.work_reason.find("messages"), std::string::npos);
+  }
   config.latency = "0";
   for (const AgentSummary& agent : must_run(config).agents) EXPECT_EQ(agent.work, 1);
+}
+
+// Free-running, agent 1 hears from agent 0 as often as it works itself; agent 3 from 4 likewise.
+TEST(WorkChoice, FreeRunningAgentsDoNotKeepQuickNeighboursWaiting) {
+  Config config = unequal();
+  config.link = LinkKind::edge;
+  config.free_running = true;
+  config.latency = "0";
+  for (const AgentSummary& agent : must_run(config).agents) EXPECT_EQ(agent.work, 1);
+  config.graph = "star";  // around agent 0
+  config.speeds = "1,0.2,0.2,0.2,0.5";
+  const RunRecord record = must_run(config);
+  EXPECT_EQ(record.agents[0].work, 2);  // as the quickest neighbour, agent 4, has half its speed
+  EXPECT_NE(record.agents[0].work_reason.find("agent 4"), std::string::npos);
 }
 
 TEST(WorkChoice, GivenWorkIsKept) {

@@ -8,7 +8,8 @@
 namespace grove {
 namespace {
 
-constexpr double most_steps = 10;  ///< beyond, local steps follow a model that has become stale
+constexpr double most_steps = 10;     ///< beyond, local steps follow a model that has become stale
+constexpr double small_change = 0.1;  ///< of an agent's turn
 
 /// What one local step of an agent computes.
 Cost one_step(const Config& config, const Objective& objective) {
@@ -27,39 +28,58 @@ Cost one_step(const Config& config, const Objective& objective) {
 
 std::string milliseconds(double seconds) { return fmt::format("{:.3g} ms", 1e3 * seconds); }
 
-/// A round lasts at least as long as one step of the slowest neighbour and its message, whatever
-/// this agent does: steps that fit into that time cost the network nothing. A slow agent with a
-/// slow link at most doubles it.
-WorkChoice choose(AgentId agent, const Instance& instance, const Machines& machines,
-                  const std::vector<double>& step_seconds) {
-  const double own = step_seconds[agent.value];
-  const auto neighbours = instance.graph.neighbours(agent);
-  double longest = 0;
-  AgentId slowest = agent;
-  for (std::size_t slot = 0; slot < neighbours.size(); ++slot) {
-    const double theirs = step_seconds[neighbours[slot].value] + machines.latency(agent, slot);
-    if (theirs <= longest) continue;
-    longest = theirs;
-    slowest = neighbours[slot];
-  }
-  if (longest < 2 * own)
-    return {1, fmt::format("one step takes {}: no neighbour takes twice as long", milliseconds(own))};
-  const int steps = static_cast<int>(std::min(most_steps, std::floor(longest / own)));
-  return {steps, fmt::format("steps of {} while a step and a message of agent {} take {}",
-                             milliseconds(own), slowest.value, milliseconds(longest))};
+/// What an agent knows: its own times and those that its neighbours tell. Seconds.
+struct Times {
+  double step = 0;  ///< one local step of its own
+  double turn = 0;  ///< that and the slowest of its messages
+  double neighbour_step = 0, neighbour_turn = 0;
+  AgentId neighbour;  ///< the one whose step (free-running) or turn (lock-step) counts
+};
+
+/// In lock-step a round lasts at least as long as the longest turn, and a step that ends before it
+/// costs nobody any time. Free-running agents hear news as often as their quickest neighbour has
+/// some; a step beyond that makes their own news late. Where messages take long, a tenth of a turn
+/// more is small change.
+WorkChoice choose(const Times& times, bool free_running) {
+  const double waiting =
+      free_running ? times.neighbour_step : times.neighbour_turn - (times.turn - times.step);
+  const double fitting = std::floor((waiting + small_change * times.turn) / times.step);
+  const int steps = static_cast<int>(std::clamp(fitting, 1.0, most_steps));
+  if (steps == 1)
+    return {1, fmt::format("a second step of {} would keep others waiting", milliseconds(times.step))};
+  if (waiting < 2 * times.step)
+    return {steps, fmt::format("steps of {} are little beside messages that take {}",
+                               milliseconds(times.step), milliseconds(times.turn - times.step))};
+  return {steps, fmt::format("steps of {} fit into the {} that agent {} takes",
+                             milliseconds(times.step), milliseconds(waiting),
+                             times.neighbour.value)};
 }
 
 }  // namespace
 
 std::vector<WorkChoice> choose_work(const Config& config, const Instance& instance,
                                     const Machines& machines) {
-  std::vector<double> step_seconds;
-  for (std::uint32_t i = 0; i < instance.agents(); ++i)
-    step_seconds.push_back(
-        machines.work_seconds(AgentId{i}, {}, one_step(config, *instance.objectives[i])));
+  std::vector<Times> all;
+  for (std::uint32_t i = 0; i < instance.agents(); ++i) {
+    const double step =
+        machines.work_seconds(AgentId{i}, {}, one_step(config, *instance.objectives[i]));
+    all.push_back({.step = step, .turn = step + machines.longest_latency(AgentId{i})});
+  }
   std::vector<WorkChoice> choices;
-  for (std::uint32_t i = 0; i < instance.agents(); ++i)
-    choices.push_back(choose(AgentId{i}, instance, machines, step_seconds));
+  for (std::uint32_t i = 0; i < instance.agents(); ++i) {
+    Times times = all[i];
+    for (const AgentId neighbour : instance.graph.neighbours(AgentId{i})) {
+      const Times& theirs = all[neighbour.value];
+      const bool counts = times.neighbour_turn == 0 ||
+                          (config.free_running ? theirs.step < times.neighbour_step
+                                               : theirs.turn > times.neighbour_turn);
+      if (!counts) continue;
+      times.neighbour = neighbour;
+      times.neighbour_step = theirs.step;
+      times.neighbour_turn = theirs.turn;
+    }
+    choices.push_back(choose(times, config.free_running));
+  }
   return choices;
 }
 

@@ -16,7 +16,8 @@ struct WorkChoice {
 };
 
 /// `--work auto` on machines of known speed, by agent (docs/methods/unequal_machines.md). An agent
-/// goes by its own speed and by what each neighbour would tell once, the time of one of its steps.
+/// goes by its own times and by two numbers that each neighbour would tell once: how long a local
+/// step takes it, and how long that and its slowest message.
 std::vector<WorkChoice> choose_work(const Config& config, const Instance& instance,
                                     const Machines& machines);
 

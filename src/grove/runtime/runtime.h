@@ -58,6 +58,9 @@ class Runtime {
   /// How long the last round would have taken on simulated machines; nothing without any.
   virtual std::optional<double> round_seconds() const { return std::nullopt; }
 
+  /// All agents, where they live in this process; otherwise none.
+  virtual std::span<const std::unique_ptr<Agent>> network() const { return {}; }
+
   /// By rank; empty where all agents live in one process.
   virtual std::vector<ProcessReport> reports() const { return {}; }
 };
