@@ -187,7 +187,7 @@ Status write_all(const Findings& findings, const std::filesystem::path& out) {
         return status;
   for (const WorkFigure& figure : findings.work) {
     const Figure drawn = figure.draw();
-    if (const Status status = write_figure(drawn, csv_of(drawn), out / stem_of(figure)); !status)
+    if (Status status = write_figure(drawn, csv_of(drawn), out / stem_of(figure)); !status)
       return status;
   }
   return write_report(findings, out);

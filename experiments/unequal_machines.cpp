@@ -82,9 +82,9 @@ Spread seconds_to(std::span<const CellResult> seeds, double level) {
 }
 
 std::string WorkFigure::title() const {
-  return fmt::format("Work on unequal machines: {}",
-                     method == WorkMethod::paper ? "linearized local model, mu_z = 3e-3"
-                                                 : "links weighed by curvature");
+  return fmt::format("Work on unequal machines: {}", method == WorkMethod::paper
+                                                         ? "linearized local model, mu_z = 3e-3"
+                                                         : "links weighed by curvature");
 }
 
 Figure WorkFigure::draw() const {

@@ -14,7 +14,8 @@ struct WorkRule {
 };
 std::vector<WorkRule> work_rules();
 
-/// DRUID-VL as the paper has it (larger penalty, linearized, whole shards), and as it is by default.
+/// DRUID-VL as the paper has it (larger penalty, linearized, whole shards), and as it is by
+/// default.
 enum class WorkMethod { paper, automatic };
 std::string name_of(WorkMethod method);
 

@@ -20,8 +20,8 @@ TEST(UnequalMachines, ProportionalWorkIsTenTimesTheSpeed) {
 }
 
 TEST(UnequalMachines, TimesToALevelAreMediansOfSimulatedSeconds) {
-  CellResult run{.round = {0, 1, 2}, .error = {1, 0.1, 0.01}, .broadcasts = {0, 1, 2},
-                 .seconds = {0, 2, 4}};
+  CellResult run{
+      .round = {0, 1, 2}, .error = {1, 0.1, 0.01}, .broadcasts = {0, 1, 2}, .seconds = {0, 2, 4}};
   CellResult slower = run;
   slower.seconds = {0, 3, 6};
   CellResult never = run;

@@ -23,7 +23,7 @@ Problem dumbbell() {
 }
 
 struct Ending {
-  Round rounds = 0;  ///< until the error was below 1e-10 of its scale; 1500: never
+  Round rounds = 0;                   ///< until the error was below 1e-10 of its scale; 1500: never
   std::vector<std::uint32_t> raised;  ///< agents that raised their links, once for every time
 };
 
@@ -57,7 +57,8 @@ TEST(StallSafeguard, RaisesTheLinksAtABottleneckSoThatTheRunConverges) {
 
 TEST(StallSafeguard, LeavesRunsAloneThatMakeProgress) {
   for (const char* graph : {"ring", "star", "complete", "path"}) {
-    const Problem problem = make_problem({.agents = 12, .samples = 240, .features = 4, .graph = graph});
+    const Problem problem =
+        make_problem({.agents = 12, .samples = 240, .features = 4, .graph = graph});
     const Ending without = play(problem, false), with = play(problem, true);
     EXPECT_TRUE(with.raised.empty()) << graph;
     EXPECT_EQ(with.rounds, without.rounds) << graph;

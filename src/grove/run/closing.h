@@ -29,7 +29,7 @@ struct Closing {
   Config& config;  ///< as resolved
   const PreparedProblem& problem;
   const MethodSetup& setup;
-  const Measures& measures;  ///< at the end
+  const Measures& measures;                             ///< at the end
   std::span<const std::unique_ptr<Agent>> agents = {};  ///< all of them, or none if far away
 };
 

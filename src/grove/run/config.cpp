@@ -206,11 +206,10 @@ void add_run_options(Config& config, std::vector<Option>& options) {
   options.push_back(count_option(
       {"threads", "N", "worker threads of each process (0: its share of the cores)", where},
       config.threads, 0, 4096));
-  options.push_back(
-      switch_option({"free-running", "",
-                     "with edge links: no rounds, every agent (with mpi: process) at its own pace",
-                     where},
-                    config.free_running));
+  options.push_back(switch_option(
+      {"free-running", "",
+       "with edge links: no rounds, every agent (with mpi: process) at its own pace", where},
+      config.free_running));
   options.push_back(unset_text_option(
       {"speeds", "S | a,b,c | uniform:A:B | extreme:A:B",
        "simulated machines: counts simulated seconds, 1 being a billion operations per second (1)",

@@ -12,8 +12,9 @@ Status check_machines(const Config& config) {
   for (const auto& [flag, given] :
        {std::pair{"--speeds", &config.speeds}, std::pair{"--latency", &config.latency}})
     if (!given->empty() && config.runtime != RuntimeKind::simulator)
-      return Error{flag, "processes of --runtime mpi take the time they take; use --slow-rank, or "
-                         "--runtime simulator"};
+      return Error{flag,
+                   "processes of --runtime mpi take the time they take; use --slow-rank, or "
+                   "--runtime simulator"};
   if (!config.speeds.empty())
     if (const auto speeds = make_speeds(config.speeds, config.agents, config.seed); !speeds)
       return speeds.error();

@@ -103,10 +103,11 @@ std::string explain_silence(const RunRecord& record, const Graph& graph,
       quiet.push_back(AgentId{i});
   if (quiet.empty()) return "";
   const AgentId first = quiet.front();
-  return fmt::format("hardly heard: {} {}. Agent {} spoke {} times while others spoke {} times; its "
-                     "neighbours {} wait for it.",
-                     quiet.size() == 1 ? "agent" : "agents", named(quiet), first.value,
-                     spoken[first.value], usual, named(graph.neighbours(first)));
+  return fmt::format(
+      "hardly heard: {} {}. Agent {} spoke {} times while others spoke {} times; its "
+      "neighbours {} wait for it.",
+      quiet.size() == 1 ? "agent" : "agents", named(quiet), first.value, spoken[first.value], usual,
+      named(graph.neighbours(first)));
 }
 
 std::string explain_events(const RunRecord& record) {
@@ -115,10 +116,10 @@ std::string explain_events(const RunRecord& record) {
   for (const RunEvent& event : record.events)
     if (std::ranges::find(agents, AgentId{event.agent}) == agents.end())
       agents.push_back(AgentId{event.agent});
-  return fmt::format("{} {} weighed links more heavily on the way, {} times in all: the network is "
-                     "narrow there, or its shards differ (events in the record).",
-                     agents.size() == 1 ? "agent" : "agents", named(agents),
-                     record.events.size());
+  return fmt::format(
+      "{} {} weighed links more heavily on the way, {} times in all: the network is "
+      "narrow there, or its shards differ (events in the record).",
+      agents.size() == 1 ? "agent" : "agents", named(agents), record.events.size());
 }
 
 std::string explain_slowness(const Config& config, const RunRecord& record) {

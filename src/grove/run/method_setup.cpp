@@ -93,8 +93,7 @@ Status set_up_machines(Config& config, const Instance& instance, MethodSetup& se
   if (config.latency.empty()) config.latency = "0";
   auto speeds = make_speeds(config.speeds, config.agents, config.seed);
   if (!speeds) return speeds.error();
-  const auto latencies =
-      make_latencies(config.latency, instance.graph.edges().size(), config.seed);
+  const auto latencies = make_latencies(config.latency, instance.graph.edges().size(), config.seed);
   if (!latencies) return latencies.error();
   setup.speeds = std::move(*speeds);
   setup.machines = Machines(setup.speeds, instance.graph, *latencies, instance.dimension());
@@ -221,8 +220,7 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
   setup.work_loads =
       takes_local_steps(config.method) ? std::move(*work) : std::vector<int>(config.agents, 1);
   setup.participation = std::move(*participation);
-  if (const Status status = set_up_machines(config, instance, setup); !status)
-    return status.error();
+  if (Status status = set_up_machines(config, instance, setup); !status) return status.error();
 
   if (config.penalty.is_auto())
     config.penalty = bears_curvature(config) && instance.dimension() <= largest_with_curvature

@@ -14,8 +14,8 @@ constexpr AgentId regularizer_holder{0};
 
 /// Settings of every agent, with nothing left open.
 struct MethodSetup {
-  std::vector<MethodOptions> options;  ///< by agent
-  std::vector<int> work_loads;         ///< E_i
+  std::vector<MethodOptions> options;     ///< by agent
+  std::vector<int> work_loads;            ///< E_i
   std::vector<std::string> work_reasons;  ///< by agent, where E_i was chosen for its machine
   std::vector<double> participation;
   std::vector<double> speeds;        ///< of the simulated machines; empty without any

@@ -33,9 +33,9 @@ struct TracePoint {
   std::optional<double> relative_error;  ///< sum |x_i - x*|^2 / sum |x_i^0 - x*|^2
   double consensus_error = 0;
   double stationarity = 0;
-  std::uint64_t active = 0;  ///< agents that worked in this round
-  Cost cost;                 ///< of all agents since the start
-  double seconds = 0;        ///< since the start of round 1, measuring left out
+  std::uint64_t active = 0;                 ///< agents that worked in this round
+  Cost cost;                                ///< of all agents since the start
+  double seconds = 0;                       ///< since the start of round 1, measuring left out
   std::optional<double> simulated_seconds;  ///< the same on simulated machines, if there are any
 };
 

@@ -34,20 +34,20 @@ Vector vector_from(const json& values) {
 
 json trace_json(const TracePoint& point) {
   json row = {{"round", point.round},
-          {"objective", number(point.objective)},
-          {"objective_gap", optional_number(point.objective_gap)},
-          {"relative_error", optional_number(point.relative_error)},
-          {"consensus_error", number(point.consensus_error)},
-          {"stationarity", number(point.stationarity)},
-          {"active", point.active},
-          {"broadcasts", point.cost.broadcasts},
-          {"vectors_sent", point.cost.vectors_sent},
-          {"bytes_sent", point.cost.bytes_sent},
-          {"gradient_samples", point.cost.gradient_samples},
-          {"hessian_samples", point.cost.hessian_samples},
-          {"solves", point.cost.solves},
-          {"damped_steps", point.cost.damped_steps},
-          {"seconds", point.seconds}};
+              {"objective", number(point.objective)},
+              {"objective_gap", optional_number(point.objective_gap)},
+              {"relative_error", optional_number(point.relative_error)},
+              {"consensus_error", number(point.consensus_error)},
+              {"stationarity", number(point.stationarity)},
+              {"active", point.active},
+              {"broadcasts", point.cost.broadcasts},
+              {"vectors_sent", point.cost.vectors_sent},
+              {"bytes_sent", point.cost.bytes_sent},
+              {"gradient_samples", point.cost.gradient_samples},
+              {"hessian_samples", point.cost.hessian_samples},
+              {"solves", point.cost.solves},
+              {"damped_steps", point.cost.damped_steps},
+              {"seconds", point.seconds}};
   if (point.simulated_seconds) row["simulated_seconds"] = *point.simulated_seconds;
   return row;
 }
@@ -104,10 +104,10 @@ ProblemSummary problem_from(const json& row) {
 
 json agent_json(const AgentSummary& agent) {
   json row = {{"samples", agent.samples},
-          {"degree", agent.degree},
-          {"work", agent.work},
-          {"participation", agent.participation},
-          {"prox", optional_number(agent.prox)}};
+              {"degree", agent.degree},
+              {"work", agent.work},
+              {"participation", agent.participation},
+              {"prox", optional_number(agent.prox)}};
   if (agent.speed) row["speed"] = *agent.speed;
   if (!agent.work_reason.empty()) row["work_reason"] = agent.work_reason;
   return row;
@@ -203,10 +203,8 @@ json to_json(const RunRecord& record) {
                  {"nonzeros", record.nonzeros},
                  {"trace", json::array()}};
   for (const RunEvent& event : record.events)
-    result["events"].push_back({{"round", event.round},
-                                {"agent", event.agent},
-                                {"what", event.what},
-                                {"why", event.why}});
+    result["events"].push_back(
+        {{"round", event.round}, {"agent", event.agent}, {"what", event.what}, {"why", event.why}});
   for (const AgentSummary& agent : record.agents) result["agents"].push_back(agent_json(agent));
   if (record.reference)
     result["reference"] = {{"objective", number(record.reference->objective)},

@@ -278,7 +278,8 @@ Result<RunRecord> run_prepared(Config config, const PreparedProblem& problem, co
   if (!setup) return setup.error();
   for (const std::string& note : notes_of(problem, *setup)) hooks.noted(note);
   const Scene scene{problem, hooks, cluster};
-  if (config.free_running && cluster != nullptr) return train_freely(std::move(config), *setup, scene);
+  if (config.free_running && cluster != nullptr)
+    return train_freely(std::move(config), *setup, scene);
   return Training(std::move(config), std::move(*setup), scene).train();
 }
 

@@ -46,13 +46,14 @@ WorkChoice choose(const Times& times, bool free_running) {
   const double fitting = std::floor((waiting + small_change * times.turn) / times.step);
   const int steps = static_cast<int>(std::clamp(fitting, 1.0, most_steps));
   if (steps == 1)
-    return {1, fmt::format("a second step of {} would keep others waiting", milliseconds(times.step))};
+    return {1,
+            fmt::format("a second step of {} would keep others waiting", milliseconds(times.step))};
   if (waiting < 2 * times.step)
     return {steps, fmt::format("steps of {} are little beside messages that take {}",
                                milliseconds(times.step), milliseconds(times.turn - times.step))};
-  return {steps, fmt::format("steps of {} fit into the {} that agent {} takes",
-                             milliseconds(times.step), milliseconds(waiting),
-                             times.neighbour.value)};
+  return {steps,
+          fmt::format("steps of {} fit into the {} that agent {} takes", milliseconds(times.step),
+                      milliseconds(waiting), times.neighbour.value)};
 }
 
 }  // namespace
@@ -70,9 +71,9 @@ std::vector<WorkChoice> choose_work(const Config& config, const Instance& instan
     Times times = all[i];
     for (const AgentId neighbour : instance.graph.neighbours(AgentId{i})) {
       const Times& theirs = all[neighbour.value];
-      const bool counts = times.neighbour_turn == 0 ||
-                          (config.free_running ? theirs.step < times.neighbour_step
-                                               : theirs.turn > times.neighbour_turn);
+      const bool counts =
+          times.neighbour_turn == 0 || (config.free_running ? theirs.step < times.neighbour_step
+                                                            : theirs.turn > times.neighbour_turn);
       if (!counts) continue;
       times.neighbour = neighbour;
       times.neighbour_step = theirs.step;

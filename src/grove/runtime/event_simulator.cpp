@@ -65,14 +65,10 @@ void EventSimulator::start(AgentId agent) {
   const Cost before = agents_[agent.value]->cost();
   agents_[agent.value]->activate({.round = ++state.activations, .local_steps = steps}, workspace_);
   enter(agent, Phase::busy);
-  const double seconds =
-      options_.machines
-          ? options_.machines->work_seconds(agent, before, agents_[agent.value]->cost())
-          : steps / options_.speeds[agent.value];
-  schedule({.time = now_ + seconds,
-            .kind = Kind::finish,
-            .agent = agent,
-            .token = state.token});
+  const double seconds = options_.machines ? options_.machines->work_seconds(
+                                                 agent, before, agents_[agent.value]->cost())
+                                           : steps / options_.speeds[agent.value];
+  schedule({.time = now_ + seconds, .kind = Kind::finish, .agent = agent, .token = state.token});
 }
 
 void EventSimulator::finish(AgentId agent) {

@@ -29,8 +29,8 @@ struct Crash {
 /// Times are virtual seconds. Defaults: a perfect network.
 struct EventOptions {
   std::uint64_t seed = 1;
-  std::vector<double> speeds;  ///< local steps per second, by agent; empty: 1 everywhere
-  double latency = 0.1;        ///< mean time of a message on its way
+  std::vector<double> speeds;        ///< local steps per second, by agent; empty: 1 everywhere
+  double latency = 0.1;              ///< mean time of a message on its way
   std::optional<Machines> machines;  ///< if given, they tell both times instead
   double jitter = 0;          ///< latency varies uniformly by this share; above 0 messages overtake
   double loss_rate = 0;       ///< probability that a message is lost

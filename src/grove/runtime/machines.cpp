@@ -11,8 +11,7 @@ Machines::Machines(std::vector<double> speeds, const Graph& graph,
       latencies_(graph.agents()),
       dimension_(static_cast<double>(dimension)) {
   assert(speeds_.size() == graph.agents() && latencies.size() == graph.edges().size());
-  for (std::uint32_t i = 0; i < graph.agents(); ++i)
-    latencies_[i].resize(graph.degree(AgentId{i}));
+  for (std::uint32_t i = 0; i < graph.agents(); ++i) latencies_[i].resize(graph.degree(AgentId{i}));
   const auto slot_of = [&graph](AgentId at, AgentId of) {
     const auto all = graph.neighbours(at);
     return static_cast<std::size_t>(std::ranges::lower_bound(all, of) - all.begin());

@@ -7,7 +7,8 @@
 namespace grove {
 namespace {
 
-// Path 0 - 1 - 2 with latencies 0.5 and 2 seconds, d = 3, and agent 2 at a quarter of the reference.
+// Path 0 - 1 - 2 with latencies 0.5 and 2 seconds, d = 3, and agent 2 at a quarter of the
+// reference.
 Machines three_machines() {
   const std::vector<double> latencies{0.5, 2};
   return Machines({1, 1, 0.25}, *make_graph("path", 3, 1), latencies, 3);

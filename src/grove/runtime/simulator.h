@@ -17,8 +17,8 @@ class Workers;
 
 struct SimulatorOptions {
   std::uint64_t seed = 1;
-  LinkFaults faults;  ///< only for links that can bear them (LinkKind::edge)
-  int threads = 0;    ///< 0: as many as the machine has
+  LinkFaults faults;                 ///< only for links that can bear them (LinkKind::edge)
+  int threads = 0;                   ///< 0: as many as the machine has
   std::optional<Machines> machines;  ///< that the agents are thought to run on
 };
 

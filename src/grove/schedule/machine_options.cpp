@@ -81,8 +81,8 @@ Result<std::vector<double>> make_values(const Quantity& quantity, std::string_vi
   for (std::size_t k = 0; k < count; ++k) {
     RandomKey own = key;
     own.agent = k;
-    values[k] = uniform ? *low + (*high - *low) * KeyedRandom(own).uniform()
-                        : (is_low[k] ? *low : *high);
+    values[k] =
+        uniform ? *low + (*high - *low) * KeyedRandom(own).uniform() : (is_low[k] ? *low : *high);
   }
   return values;
 }

@@ -44,7 +44,8 @@ TEST(MachineOptions, BadValuesNameTheFlagAndWhatWasExpected) {
             "--speeds expected a speed, a list, uniform:A:B or extreme:A:B, got `fast:1:2`");
   EXPECT_EQ(error_of(make_speeds("extreme:2:1", 2, 1)),
             "--speeds expected extreme:A:B with A at most B, got `extreme:2:1`");
-  EXPECT_EQ(error_of(make_latencies("-1", 2, 1)), "--latency expected seconds, at least 0, got `-1`");
+  EXPECT_EQ(error_of(make_latencies("-1", 2, 1)),
+            "--latency expected seconds, at least 0, got `-1`");
   EXPECT_EQ(error_of(make_latencies("1,2", 2, 1)),
             "--latency expected seconds, uniform:A:B or extreme:A:B, got `1,2`");
   EXPECT_TRUE(make_latencies("0", 2, 1));
