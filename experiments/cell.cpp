@@ -94,7 +94,7 @@ Result<std::optional<FinishedCell>> run_cell(const Cell& cell, const PreparedPro
     over = result.lost || error <= cell.stop.reached;
     result.round.push_back(static_cast<double>(point.round));
     result.error.push_back(error);
-    result.seconds.push_back(point.seconds);
+    result.seconds.push_back(point.simulated_seconds.value_or(point.seconds));
     result.broadcasts.push_back(static_cast<double>(point.cost.broadcasts));
   };
   watching.interrupted = [&] { return over || hooks.interrupted(); };
@@ -160,8 +160,8 @@ Status CellStore::save(const Cell& cell, const FinishedCell& finished) const {
                                {"seconds", numbers_json(result.seconds)},
                                {"broadcasts", numbers_json(result.broadcasts)}};
   if (!cell.record.empty())
-    if (const Status status = write_file_atomically(folder_ / "records" / (cell.record + ".json"),
-                                                    to_json(finished.record).dump() + "\n");
+    if (Status status = write_file_atomically(folder_ / "records" / (cell.record + ".json"),
+                                              to_json(finished.record).dump() + "\n");
         !status)
       return status;
   return write_file_atomically(path_of(key), json.dump() + "\n");

@@ -33,7 +33,8 @@ struct Cell {
 struct CellResult {
   RunStatus status = RunStatus::round_limit;
   bool lost = false;  ///< diverged, or left by StopRule::lost
-  std::vector<double> round, error, seconds, broadcasts;
+  std::vector<double> round, error, broadcasts;
+  std::vector<double> seconds;  ///< of work, or simulated on cells that have machines
 
   /// Position of the first entry with an error of at most `level`.
   std::optional<std::size_t> first_at(double level) const;

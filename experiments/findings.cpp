@@ -229,6 +229,7 @@ void add_claims(const Findings& findings, Document& document) {
               exact_claim(findings)};
   if (!findings.figure2.empty()) claims.push_back(loads_claim(findings));
   if (!findings.figure3.empty()) claims.push_back(tuning_claim(findings));
+  if (claims.empty()) return;
   std::vector<Row> rows;
   for (const Claim& claim : claims)
     for (std::size_t k = 0; k < claim.measured.size(); ++k)
@@ -289,6 +290,39 @@ void add_costs(const std::vector<CostFigure>& figures, Document& document) {
   }
 }
 
+/// Medians, and how many seeds got there.
+std::string time_text(const std::vector<CellResult>& seeds, double level) {
+  const auto arrived = std::ranges::count_if(
+      seeds, [level](const CellResult& run) { return run.first_at(level).has_value(); });
+  const double median = seconds_to(seeds, level).median;
+  return fmt::format("{} ({} seeds got there)",
+                     std::isfinite(median) ? fmt::format("{:.3g} s", median) : "never", arrived);
+}
+
+void add_work(const std::vector<WorkFigure>& figures, Document& document) {
+  if (figures.empty()) return;
+  document.heading("What is variable work worth on unequal machines?");
+  document.paragraph(
+      "Half of the agents have machines of a tenth of the speed of the others; messages take 0.1 "
+      "ms. Seconds are simulated (operations over speed, plus messages). Whole shards, edge links. "
+      "In lock-step a round waits for its slowest agent; free-running agents start again whenever "
+      "they have heard something new. Proportional: 10 local steps on fast machines and 1 on slow "
+      "ones; automatic: --work auto.");
+  for (const WorkFigure& figure : figures) {
+    document.picture(stem_of(figure), figure.title());
+    std::vector<Row> rows;
+    for (const auto& [rule, seeds] : figure.lines) {
+      Row row = {rule.name};
+      for (const double level : WorkFigure::levels) row.push_back(time_text(seeds, level));
+      rows.push_back(std::move(row));
+    }
+    Row header = {"work"};
+    for (const double level : WorkFigure::levels)
+      header.push_back("simulated seconds to " + exact(level));
+    document.table(header, rows);
+  }
+}
+
 }  // namespace
 
 Status write_report(const Findings& findings, const std::filesystem::path& folder) {
@@ -318,8 +352,8 @@ Status write_report(const Findings& findings, const std::filesystem::path& folde
   add_costs(findings.figure2, document);
   if (!findings.figure3.empty()) document.heading("Figure 3: tuned eps");
   add_costs(findings.figure3, document);
-  if (const Status status = write_file_atomically(folder / "report.md", document.markdown());
-      !status)
+  add_work(findings.work, document);
+  if (Status status = write_file_atomically(folder / "report.md", document.markdown()); !status)
     return status;
   const auto html = document.html(folder);
   if (!html) return html.error();

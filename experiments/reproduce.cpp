@@ -33,6 +33,9 @@ std::vector<Cell> planned_cells(const ReproduceOptions& options) {
           add(participation_cells(options.scale, setting, model, load));
     }
   }
+  if (options.figures.contains(work_figure))
+    for (const WorkMethod method : {WorkMethod::paper, WorkMethod::automatic})
+      for (const WorkRule& rule : work_rules()) add(work_cells(options.scale, method, rule));
   return all;
 }
 
@@ -47,10 +50,9 @@ std::string csv_of(const Figure& figure) {
 
 Status write_figure(const Figure& figure, const std::string& csv,
                     const std::filesystem::path& stem) {
-  if (const Status status = write_file_atomically(stem.string() + ".csv", csv); !status)
-    return status;
+  if (Status status = write_file_atomically(stem.string() + ".csv", csv); !status) return status;
   for (const char* ending : {".svg", ".png"})
-    if (const Status status = draw(figure, stem.string() + ending); !status) return status;
+    if (Status status = draw(figure, stem.string() + ending); !status) return status;
   return success();
 }
 
@@ -66,7 +68,7 @@ class Job {
     for (const Contender& contender : contenders()) {
       if (!contender.searched) continue;
       std::vector<CellResult> results;
-      const auto done = run_into(results, search_cells(options_.scale, setting, contender));
+      auto done = run_into(results, search_cells(options_.scale, setting, contender));
       if (!done || !*done) return done;
       factors[contender.name] = {
           judged(setting, contender, results, setting.rounds),
@@ -85,11 +87,10 @@ class Job {
           return run_into(results,
                           contender_cells(options_.scale, setting, model, contender, factor));
         };
-        if (const auto done = fill(chosen.over_time, line.over_time); !done || !*done) return done;
+        if (auto done = fill(chosen.over_time, line.over_time); !done || !*done) return done;
         line.over_rounds = line.over_time;
         if (contender.searched)
-          if (const auto done = fill(chosen.over_rounds, line.over_rounds); !done || !*done)
-            return done;
+          if (auto done = fill(chosen.over_rounds, line.over_rounds); !done || !*done) return done;
         figure.lines.push_back(std::move(line));
       }
       findings_.figure1.push_back(std::move(figure));
@@ -101,8 +102,7 @@ class Job {
     CostFigure figure{.number = number, .setting = setting, .model = model, .lines = {}};
     for (const WorkLoad& load : number == 2 ? figure2_loads() : figure3_loads()) {
       std::vector<CellResult> results;
-      if (const auto done =
-              run_into(results, participation_cells(options_.scale, setting, model, load));
+      if (auto done = run_into(results, participation_cells(options_.scale, setting, model, load));
           !done || !*done)
         return done;
       figure.lines.push_back(cost_line(load, options_.scale, results));
@@ -111,16 +111,31 @@ class Job {
     return true;
   }
 
+  Result<bool> unequal_machines(WorkMethod method) {
+    WorkFigure figure{.method = method, .lines = {}};
+    for (const WorkRule& rule : work_rules()) {
+      std::vector<CellResult> results;
+      if (const auto done = run_into(results, work_cells(options_.scale, method, rule));
+          !done || !*done)
+        return done;
+      figure.lines.emplace_back(rule, std::move(results));
+    }
+    findings_.work.push_back(std::move(figure));
+    return true;
+  }
+
   Result<bool> all() {
     for (const Setting& setting : settings(options_.scale)) {
       if (options_.figures.contains(1))
-        if (const auto done = figure1(setting); !done || !*done) return done;
+        if (auto done = figure1(setting); !done || !*done) return done;
       for (const int number : {2, 3})
         for (const LocalModelKind model : local_models())
           if (options_.figures.contains(number))
-            if (const auto done = participation(setting, model, number); !done || !*done)
-              return done;
+            if (auto done = participation(setting, model, number); !done || !*done) return done;
     }
+    if (options_.figures.contains(work_figure))
+      for (const WorkMethod method : {WorkMethod::paper, WorkMethod::automatic})
+        if (const auto done = unequal_machines(method); !done || !*done) return done;
     return true;
   }
 
@@ -163,15 +178,18 @@ Status write_all(const Findings& findings, const std::filesystem::path& out) {
   for (const Figure1& figure : findings.figure1) {
     for (const auto& [part, drawn] :
          {std::pair('a', figure.over_rounds()), std::pair('b', figure.over_time())})
-      if (const Status status = write_figure(drawn, csv_of(drawn), out / stem_of(figure, part));
-          !status)
+      if (Status status = write_figure(drawn, csv_of(drawn), out / stem_of(figure, part)); !status)
         return status;
   }
   for (const auto* figures : {&findings.figure2, &findings.figure3})
     for (const CostFigure& figure : *figures)
-      if (const Status status = write_figure(figure.draw(), figure.csv(), out / stem_of(figure));
-          !status)
+      if (Status status = write_figure(figure.draw(), figure.csv(), out / stem_of(figure)); !status)
         return status;
+  for (const WorkFigure& figure : findings.work) {
+    const Figure drawn = figure.draw();
+    if (Status status = write_figure(drawn, csv_of(drawn), out / stem_of(figure)); !status)
+      return status;
+  }
   return write_report(findings, out);
 }
 
@@ -185,8 +203,10 @@ std::string stem_of(const CostFigure& figure) {
   return fmt::format("figure{}-{}-{}", figure.number, figure.setting.name, name_of(figure.model));
 }
 
+std::string stem_of(const WorkFigure& figure) { return "work-" + name_of(figure.method); }
+
 Result<std::optional<Findings>> reproduce(const ReproduceOptions& options) {
-  if (const Status status = can_draw(); !status) return status.error();
+  if (Status status = can_draw(); !status) return status.error();
   auto store = CellStore::open(options.out);
   if (!store) return store.error();
   const std::vector<Cell> planned = planned_cells(options);
@@ -194,10 +214,10 @@ Result<std::optional<Findings>> reproduce(const ReproduceOptions& options) {
   for (const Cell& cell : planned) effort += effort_of(cell);
   CellRunner runner(std::move(*store), options.hooks, planned.size(), effort);
   Job job(options, runner);
-  const auto done = job.all();
+  auto done = job.all();
   if (!done) return done.error();
   if (!*done) return std::optional<Findings>{};
-  if (const Status status = write_all(job.findings(), options.out); !status) return status.error();
+  if (Status status = write_all(job.findings(), options.out); !status) return status.error();
   return std::optional{std::move(job.findings())};
 }
 

@@ -207,15 +207,15 @@ void name_violations(const Config& config, const PreparedProblem& problem, Theor
   auto& found = report.violations;
   const TheoremSetting& setting = report.setting;
   if (!report.coupled)
-    found.push_back(
+    found.emplace_back(
         "one agent without a regularizer agrees with nobody: there are no links and no theta for "
         "Theorem 1 to speak of");
   if (!report.all_worked)
-    found.push_back(
+    found.emplace_back(
         "an agent was never active in this run, so its c_i is unknown and there is no rate; more "
         "--rounds would show it");
   if (!std::holds_alternative<SquaredLoss>(config.loss))
-    found.push_back(
+    found.emplace_back(
         config.l2 == 0
             ? "Assumption 2(i), strong convexity: with l2 = 0 the local objectives have no "
               "positive curvature that holds everywhere; m_f is the least that was met at the "
@@ -225,19 +225,19 @@ void name_violations(const Config& config, const PreparedProblem& problem, Theor
                           "optimum, and the rates are as good as it is",
                           config.l2));
   if (setting.strong_convexity == 0)
-    found.push_back(
+    found.emplace_back(
         "Assumption 2(i), strong convexity: a local Hessian is singular along this run (m_f = 0), "
         "so Theorem 1 gives no rate; --l2 would mend it");
   if (config.no_reference)
-    found.push_back("--no-reference was given, so there is no v* to measure from");
+    found.emplace_back("--no-reference was given, so there is no v* to measure from");
   else if (!problem.reference)
-    found.push_back(
+    found.emplace_back(
         "the problem has no minimizer that could be found, as with separable data and no "
         "regularizer, so there is no v* to measure from: " +
         (problem.notes.empty() ? std::string("no reference was computed") : problem.notes.front()));
   for (std::size_t i = 0; i < setting.remaining.size(); ++i)
     if (setting.remaining[i] >= 1) {
-      found.push_back(fmt::format(
+      found.emplace_back(fmt::format(
           "Lemma 2, local contraction: agent {} left {:.3g} times its squared distance to the "
           "sub-problem's solution in its worst round, and the lemma needs less than 1{}",
           i, setting.remaining[i],
@@ -248,21 +248,21 @@ void name_violations(const Config& config, const PreparedProblem& problem, Theor
     }
   if (report.coupled && setting.strong_convexity > 0 && report.zeta.empty() &&
       std::isfinite(report.zeta.high))
-    found.push_back(fmt::format(
+    found.emplace_back(fmt::format(
         "Theorem 1, zeta: no value is admissible, since eps_i > tau_i (m_f + M_f) / (2 m_f M_f) "
         "fails: zeta would have to be above {:.3g} and below {:.3g}",
         report.zeta.low, report.zeta.high));
   if (setting.theta_penalty && !printed_rate_applies(setting))
-    found.push_back(
+    found.emplace_back(
         "the printed eta is derived for mu_z = 2 mu_theta, while here (and in the paper's "
         "experiments) it is not so; the eta shown is the one that the same proof gives for these "
         "parameters");
   if (report.least_participation < 1)
-    found.push_back(
+    found.emplace_back(
         "the rate with partial participation is stated for one operator applied to random blocks; "
         "Grove's links are a different (convergent) rule, so it is shown for comparison only");
   if (config.method == Method::druid_vl && config.sampling != SamplingKind::full)
-    found.push_back(
+    found.emplace_back(
         "with mini-batches m_f, M_f and c_i are assumptions on every batch and on expectations; "
         "shown are whole shards and the worst round seen");
 }
@@ -300,7 +300,8 @@ Result<TheoryReport> examine(Config config, const PreparedProblem& problem, cons
     report.tuned = best_corollary_rate(report.setting);
   summarize_contraction(report);
   name_violations(config, problem, report);
-  if (!probe.is_finite()) report.violations.push_back("the run diverged: its iterates overflowed");
+  if (!probe.is_finite())
+    report.violations.emplace_back("the run diverged: its iterates overflowed");
   if (hooks.interrupted())
     report.violations.push_back(fmt::format("interrupted after {} rounds", report.rounds));
   return report;

@@ -23,7 +23,7 @@ Result<OptionPlaces> apply(const Command& command,
   for (const auto& [name, value] : given) {
     const Option* option = find_option(command.options, name);
     if (option == nullptr) continue;  // --config itself
-    if (const Status status = set_option(*option, value); !status) return status.error();
+    if (Status status = set_option(*option, value); !status) return status.error();
   }
   return places;
 }
@@ -37,8 +37,7 @@ int fail(const Error& error) {
 
 int execute(const Command& command, const std::map<std::string, std::string>& given) {
   const auto places = apply(command, given);
-  if (const Status all = together(places ? success() : places.error()); !all)
-    return fail(all.error());
+  if (Status all = together(places ? success() : places.error()); !all) return fail(all.error());
   const auto code = command.run();
   return code ? *code : fail(located(code.error(), *places));
 }

@@ -29,7 +29,7 @@ Option methods_option(std::vector<std::pair<std::string, Method>>& target) {
             Method method{};
             const Option one = choice_option<Method>({"method"}, method, method_names());
             for (std::string_view name : split(given, ',')) {
-              if (const Status status = one.set(trim(name)); !status) return status;
+              if (Status status = one.set(trim(name)); !status) return status;
               target.emplace_back(trim(name), method);
             }
             return success();
@@ -58,7 +58,7 @@ Result<NamedRuns> run_all(const CompareSettings& settings, Cluster* cluster) {
   Config config = settings.config;
   for (const auto& [name, method] : settings.methods) {
     config.method = method;
-    if (const Status status = check(config); !status) return status.error();
+    if (Status status = check(config); !status) return status.error();
   }
   leave_on_interrupt();
   const auto problem = prepare(config, cluster);
@@ -104,7 +104,7 @@ int exit_code_of(const NamedRuns& runs) {
 }
 
 Result<int> report(const CompareSettings& settings, const NamedRuns& runs) {
-  if (const Status status = write_outputs(settings.outputs, runs); !status) return status.error();
+  if (Status status = write_outputs(settings.outputs, runs); !status) return status.error();
   for (const auto& [name, record] : runs)
     if (record.outcome.status == RunStatus::diverged && !settings.outputs.quiet)
       note_about(name, record.outcome.detail);

@@ -52,7 +52,9 @@ std::string row_of(const std::string& name, const json& status, const std::strin
       number("residual", "{:.2e}"), number("network_residual", "{:.2e}"),
       fmt::format("{}/{}", status.at("connected").get<int>(), status.at("neighbours").get<int>()),
       human_bytes(status.at("bytes").get<double>()),
-      status.at("checkpoint_trouble") == "" ? number("checkpoint_age", "{:.1f} s") : "failing",
+      status.at("checkpoint_trouble").get<std::string>().empty()
+          ? number("checkpoint_age", "{:.1f} s")
+          : "failing",
       note);
 }
 

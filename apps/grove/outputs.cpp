@@ -47,8 +47,7 @@ Status check_outputs(const Outputs& outputs) {
                                    {"--model", outputs.model},
                                    {"--plot", outputs.plot}}) {
     if (name.empty()) continue;
-    if (const Status status = check_writable(name); !status)
-      return Error{flag, status.error().text()};
+    if (Status status = check_writable(name); !status) return Error{flag, status.error().text()};
     const bool replaced = fs::exists(name) ? fs::is_regular_file(name) : true;
     if (replaced && !taken.insert(fs::weakly_canonical(fs::absolute(name))).second)
       return Error{flag, name + " is already the name of another output; expected a file each"};

@@ -108,8 +108,7 @@ Result<int> run_predict(const PredictSettings& settings) {
   if (!prediction) return prediction.error();
   const std::string lines = prediction_lines(*model, prediction->margins);
   if (!settings.out.empty()) {
-    if (const Status status = write_file_atomically(settings.out, lines); !status)
-      return status.error();
+    if (Status status = write_file_atomically(settings.out, lines); !status) return status.error();
   }
   if (settings.outputs.json) {
     print_result(prediction_json(*prediction).dump(1) + "\n");

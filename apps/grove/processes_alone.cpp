@@ -16,7 +16,7 @@ Result<Cluster*> place_run(Config& config) {
     return Error{"--runtime",
                  "this build has no MPI; install an MPI library (Debian: libopenmpi-dev, "
                  "openmpi-bin) and build again, or use simulator"};
-  if (const Status status = place(config, nullptr); !status) return status.error();
+  if (Status status = place(config, nullptr); !status) return status.error();
   return static_cast<Cluster*>(nullptr);
 }
 

@@ -51,7 +51,7 @@ Result<Cluster*> place_run(Config& config) {
   const bool alone = !session() || session()->cluster().size() == 1;
   Cluster* cluster =
       alone && config.runtime == RuntimeKind::simulator ? nullptr : &session()->cluster();
-  if (const Status status = place(config, cluster); !status) return status.error();
+  if (Status status = place(config, cluster); !status) return status.error();
   return cluster;
 }
 

@@ -47,7 +47,7 @@ int exit_code(RunStatus status) {
 }
 
 Result<int> report(const TrainSettings& settings, const RunRecord& record) {
-  if (const Status status = write_outputs(settings, record); !status) return status.error();
+  if (Status status = write_outputs(settings, record); !status) return status.error();
   if (settings.outputs.json)
     print_result(to_json(record).dump(1) + "\n");
   else if (!settings.outputs.quiet)

@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "grove/agent/cost.h"
+#include "grove/agent/event.h"
 #include "grove/agent/message.h"
 #include "grove/agent/workspace.h"
 #include "grove/base/bytes.h"
@@ -58,6 +60,9 @@ class Agent {
   virtual const Vector* regularized_estimate() const { return nullptr; }
 
   virtual const Cost& cost() const = 0;
+
+  /// What its safeguards did so far, in order.
+  virtual std::span<const AgentEvent> events() const { return {}; }
 
   /// The whole state, so that a loaded agent continues exactly as the saved one would have.
   virtual void save(ByteWriter& writer) const = 0;

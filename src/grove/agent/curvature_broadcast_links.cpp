@@ -26,6 +26,19 @@ void CurvatureBroadcastLinks::add_pull(const Vector& x, Vector& pull) const {
   }
 }
 
+double CurvatureBroadcastLinks::disagreement(const Vector& x, Vector& difference,
+                                             Vector& product) const {
+  double sum = 0;
+  for (Index slot = 0; slot < dual_.cols(); ++slot) {
+    if (!weights_.works(slot)) continue;
+    difference = x - heard_.col(slot);
+    product.setZero(x.size());
+    weights_.add_product(slot, 1, difference, product);
+    sum += difference.dot(product);
+  }
+  return sum;
+}
+
 void CurvatureBroadcastLinks::speak(const Vector& x) {
   spoken_.assign(x.begin(), x.end());
   next_own_.append_words(spoken_);

@@ -15,6 +15,7 @@ class CurvatureBroadcastLinks final : public CurvatureLinks {
   void publish(Curvature own, std::uint64_t version, const Vector& x) override;
   bool outrun() const override { return false; }
   void add_pull(const Vector& x, Vector& pull) const override;
+  double disagreement(const Vector& x, Vector& difference, Vector& product) const override;
   void speak(const Vector& x) override;
   std::span<const double> payload_to(std::size_t slot) const override;
   std::size_t vectors_to(std::size_t slot) const override;

@@ -129,7 +129,7 @@ void CurvatureEdgeLinks::save(ByteWriter& writer) const {
   weights_.save(writer);
   writer.put(own_);
   writer.put(std::span<const double>(u_.data(), u_.size()));
-  for (std::size_t slot = 0; slot < links_.size(); ++slot) writer.put(links_[slot]);
+  for (const Link& link : links_) writer.put(link);
 }
 
 void CurvatureEdgeLinks::load(ByteReader& reader) {

@@ -20,6 +20,7 @@ class CurvatureEdgeLinks final : public CurvatureLinks {
   void publish(Curvature own, std::uint64_t version, const Vector& x) override;
   bool outrun() const override;
   void add_pull(const Vector& x, Vector& pull) const override;
+  double disagreement(const Vector&, Vector&, Vector&) const override { return 0; }
   void speak(const Vector& x) override;
   std::span<const double> payload_to(std::size_t slot) const override;
   std::size_t vectors_to(std::size_t slot) const override;

@@ -58,6 +58,9 @@ class CurvatureLinks {
   virtual bool outrun() const = 0;
 
   virtual void add_pull(const Vector& x, Vector& pull) const = 0;
+  /// sum_j (x - x_j)' P_ij (x - x_j) over the working links, as last heard. 0 where messages do not
+  /// tell x_j.
+  virtual double disagreement(const Vector& x, Vector& difference, Vector& product) const = 0;
   virtual void speak(const Vector& x) = 0;
   virtual std::span<const double> payload_to(std::size_t slot) const = 0;
   /// d-vectors in that payload: the one of the link, and those whose room a curvature takes.

@@ -20,6 +20,8 @@ enum class Purpose : std::uint64_t {
   message_loss = 9,
   message_delay = 10,
   message_copy = 11,
+  machine_speed = 12,
+  link_latency = 13,
 };
 
 /// The address of a stream of random numbers: a pure function of what the draw is for.

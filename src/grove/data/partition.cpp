@@ -17,21 +17,21 @@
 namespace grove {
 namespace {
 
-using Rows = std::vector<std::uint32_t>;
+using RowNumbers = std::vector<std::uint32_t>;
 
-Rows all_rows(std::size_t count) {
-  Rows rows(count);
+RowNumbers all_rows(std::size_t count) {
+  RowNumbers rows(count);
   std::iota(rows.begin(), rows.end(), 0u);
   return rows;
 }
 
 /// Fisher-Yates; std::shuffle gives other orders with other standard libraries.
-void shuffle(Rows& rows, KeyedRandom& random) {
+void shuffle(RowNumbers& rows, KeyedRandom& random) {
   for (std::size_t k = rows.size(); k > 1; --k) std::swap(rows[k - 1], rows[random.below(k)]);
 }
 
 Shards deal_even(std::size_t samples, std::size_t agents, KeyedRandom& random) {
-  Rows rows = all_rows(samples);
+  RowNumbers rows = all_rows(samples);
   shuffle(rows, random);
   Shards shards(agents);
   for (std::size_t k = 0; k < samples; ++k) shards[k * agents / samples].push_back(rows[k]);
@@ -46,7 +46,8 @@ Shards deal_stride(std::size_t samples, std::size_t agents) {
 }
 
 /// Cuts the shuffled rows where the running sum of the proportions says.
-void deal_in_proportion(Rows rows, double concentration, KeyedRandom& random, Shards& shards) {
+void deal_in_proportion(RowNumbers rows, double concentration, KeyedRandom& random,
+                        Shards& shards) {
   shuffle(rows, random);
   const std::vector<double> proportions = dirichlet(concentration, shards.size(), random);
   double sum = 0;
@@ -64,16 +65,16 @@ void deal_in_proportion(Rows rows, double concentration, KeyedRandom& random, Sh
 
 /// Gives every empty agent, in order, the last row of the largest shard at that time.
 void fill_empty_agents(Shards& shards) {
-  for (Rows& shard : shards) {
+  for (RowNumbers& shard : shards) {
     if (!shard.empty()) continue;
-    Rows& largest = *std::ranges::max_element(shards, {}, &Rows::size);
+    RowNumbers& largest = *std::ranges::max_element(shards, {}, &RowNumbers::size);
     shard.push_back(largest.back());
     largest.pop_back();
   }
 }
 
 void sort_each(Shards& shards) {
-  for (Rows& shard : shards) std::ranges::sort(shard);
+  for (RowNumbers& shard : shards) std::ranges::sort(shard);
 }
 
 struct Skew {
@@ -109,13 +110,13 @@ Result<Shards> deal_skewed(const Vector& targets, const Skew& skew, std::size_t 
     deal_in_proportion(all_rows(static_cast<std::size_t>(targets.size())), skew.concentration,
                        random, shards);
   } else {
-    std::array<Rows, 2> classes;
+    std::array<RowNumbers, 2> classes;
     for (Index row = 0; row < targets.size(); ++row) {
       if (targets[row] != 0 && targets[row] != 1)
         return Error{"--partition", "label-skew: expected data with two classes, found numbers"};
       classes[targets[row] == 1].push_back(static_cast<std::uint32_t>(row));
     }
-    for (Rows& rows : classes)
+    for (RowNumbers& rows : classes)
       deal_in_proportion(std::move(rows), skew.concentration, random, shards);
   }
   sort_each(shards);
@@ -164,7 +165,7 @@ Result<Shards> parse_partition(std::string_view text, const std::string& source,
   if (row != samples)
     return Error{source, fmt::format("expected one line for each of the {} samples, found {}",
                                      samples, row)};
-  const auto empty = std::ranges::find_if(shards, &Rows::empty);
+  const auto empty = std::ranges::find_if(shards, &RowNumbers::empty);
   if (empty != shards.end())
     return Error{source, fmt::format("expected at least one sample for every agent, found none for "
                                      "agent {}",

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "grove/methods/batch.h"
+#include "grove/methods/halving.h"
 
 namespace grove {
 namespace {
 
-constexpr int max_halvings = 40;
 constexpr double sufficient = 1e-4;  ///< share of the promise that a step must keep (Armijo)
 constexpr double rounding = 1e-11;   ///< relative decreases below it cannot be told from none
 constexpr int steps_per_anchor = 5;  ///< steps that one gradient over all samples corrects

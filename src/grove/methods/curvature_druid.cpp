@@ -103,8 +103,20 @@ void CurvatureDruidAgent::improve(const Activation& activation, Workspace& works
   newton_.minimize({*context_.objective, x_, workspace.pull, coupling, coupling, share_},
                    {.steps = activation.local_steps, .thrifty = options_.thrifty},
                    {context_.seed, context_.id, activation}, workspace, cost_);
+  const bool stalled = options_.watchful && stalls(activation, workspace);
   x_ = workspace.point;
-  if (links_->outrun() || has_drifted(workspace)) publish(activation);
+  if (stalled || links_->outrun() || has_drifted(workspace)) publish(activation);
+}
+
+/// Looks at the step from x_i to workspace.point. If the links prove too soft, they are raised.
+bool CurvatureDruidAgent::stalls(const Activation& activation, Workspace& workspace) {
+  const double disagreement = links_->disagreement(x_, workspace.trial, workspace.trial_gradient);
+  workspace.trial = workspace.point - x_;
+  workspace.trial_gradient.noalias() = links_->weights().sum() * workspace.trial;
+  const double movement = workspace.trial.dot(workspace.trial_gradient);
+  if (!watch_.observe(disagreement, movement, depth_.depth())) return false;
+  events_.push_back({activation.round, AgentEvent::Kind::raised_links, watch_.factor()});
+  return true;
 }
 
 /// The Hessian with a floor of its own scale: positive definite whatever the data. A kink of r
@@ -132,7 +144,8 @@ void CurvatureDruidAgent::look_at_curvature(Matrix& result) const {
 /// w = cos(pi / depth); on other graphs it is near that (docs/methods/curvature_links.md).
 double CurvatureDruidAgent::scale() const {
   const double degree = static_cast<double>(std::max<std::size_t>(1, said_.size()));
-  return 2 / (degree * std::sin(std::numbers::pi / std::max(2.0, depth_.depth())));
+  return watch_.factor() * 2 /
+         (degree * std::sin(std::numbers::pi / std::max(2.0, depth_.depth())));
 }
 
 /// Compared only when the answer can have changed: a new Hessian was needed, or a neighbour has
@@ -202,6 +215,9 @@ void CurvatureDruidAgent::save(ByteWriter& writer) const {
   writer.put(published_scale_);
   writer.put(times_published_);
   writer.put(depth_);
+  writer.put(watch_);
+  writer.put(events_.size());
+  for (const AgentEvent& event : events_) writer.put(event);
   newton_.save(writer);
   links_->save(writer);
   if (theta_) theta_->save(writer);
@@ -220,6 +236,11 @@ Status CurvatureDruidAgent::load(ByteReader& reader) {
   reader.get(published_scale_);
   reader.get(times_published_);
   reader.get(depth_);
+  reader.get(watch_);
+  std::size_t events = 0;
+  reader.get(events);
+  events_.resize(std::min<std::size_t>(events, StallWatch::most_changes));
+  for (AgentEvent& event : events_) reader.get(event);
   newton_.load(reader, x_.size());
   links_->load(reader);
   if (theta_) theta_->load(reader);

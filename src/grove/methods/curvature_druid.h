@@ -6,6 +6,7 @@
 #include "grove/agent/agent.h"
 #include "grove/agent/curvature_links.h"
 #include "grove/agent/network_depth.h"
+#include "grove/agent/stall_watch.h"
 #include "grove/methods/coupled_newton.h"
 #include "grove/methods/theta.h"
 
@@ -19,7 +20,8 @@ struct CurvatureDruidOptions {
   /// mu_theta of the paper's copy of x at one agent. Without it every agent keeps its own share of
   /// r in its local model, which needs no penalty: sum f_i + n r = sum (f_i + r).
   std::optional<double> theta_penalty;
-  bool thrifty = true;  ///< as many local steps as pay, at most those of the activation
+  bool watchful = true;  ///< raise links that prove too soft (StallWatch)
+  bool thrifty = true;   ///< as many local steps as pay, at most those of the activation
   Sampling sampling = FullBatches{};  ///< not MiniBatches: their noise would pass for curvature
 };
 
@@ -37,6 +39,7 @@ class CurvatureDruidAgent final : public Agent {
   const Vector& estimate() const override { return x_; }
   const Vector* regularized_estimate() const override;
   const Cost& cost() const override { return cost_; }
+  std::span<const AgentEvent> events() const override { return events_; }
   void save(ByteWriter& writer) const override;
   Status load(ByteReader& reader) override;
 
@@ -46,6 +49,7 @@ class CurvatureDruidAgent final : public Agent {
   double scale() const;
   void look_at_curvature(Matrix& result) const;
   bool has_drifted(Workspace& workspace);
+  bool stalls(const Activation& activation, Workspace& workspace);
   void publish(const Activation& activation);
   void speak(const Activation& activation);
 
@@ -65,6 +69,8 @@ class CurvatureDruidAgent final : public Agent {
   bool spoke_ = false;            ///< in the current round
   std::uint64_t sequence_ = 0;    ///< of the latest activation
   std::vector<std::vector<double>> said_;  ///< by slot: the depth, then what the link says
+  StallWatch watch_;
+  std::vector<AgentEvent> events_;
   Cost cost_;
 };
 

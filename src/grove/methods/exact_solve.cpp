@@ -1,12 +1,12 @@
 #include "grove/methods/exact_solve.h"
 
+#include "grove/methods/halving.h"
 #include "grove/methods/newton.h"
 
 namespace grove {
 namespace {
 
 constexpr int max_newton_steps = 100;  // damped Newton on a strongly convex model needs far fewer
-constexpr int max_halvings = 40;
 
 }  // namespace
 

@@ -8,7 +8,7 @@ namespace grove {
 namespace {
 
 /// How exactly a local model is solved, relative to how far from its minimizer the step begins.
-constexpr double forcing = 1e-3;
+constexpr double local_accuracy = 1e-3;
 /// A Hessian that is off by this share of the whole system costs a step about as much of its gain.
 constexpr double tolerated_error = 0.2;
 
@@ -64,7 +64,7 @@ const Vector& LocalCurvature::target(const CoupledModel& model, const Vector& v,
                    .curvature = system_,
                    .regularizer = model.regularizer,
                    .smoothness = smoothness,
-                   .tolerance = forcing * residual},
+                   .tolerance = local_accuracy * residual},
                   scratch);
 }
 

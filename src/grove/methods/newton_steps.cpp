@@ -5,12 +5,11 @@
 #include <limits>
 
 #include "grove/methods/batch.h"
+#include "grove/methods/halving.h"
 #include "grove/methods/newton.h"
 
 namespace grove {
 namespace {
-
-constexpr int max_halvings = 40;
 
 /// Rounding in the value of a model must not look like an increase.
 double slack(double value) { return 1e-10 * std::abs(value); }

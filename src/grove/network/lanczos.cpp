@@ -52,10 +52,12 @@ std::optional<double> lanczos(Index size, Apply apply, SortRule end, double accu
   return solver.eigenvalues()[0];
 }
 
-/// `solve` applies the inverse of a positive definite map.
+/// `solve` applies the inverse of a positive definite map. Should Lanczos fail, 0: a bound that is
+/// always safe.
 template <class Solve>
 double smallest_by_inverse(Index size, Solve solve) {
-  return 1 / lanczos(size, solve, SortRule::LargestAlge, tolerance, inverse_restarts).value();
+  const auto largest = lanczos(size, solve, SortRule::LargestAlge, tolerance, inverse_restarts);
+  return largest ? 1 / *largest : 0;
 }
 
 /// Distance from `shift` down to the largest eigenvalue, or nothing: the shift is not above it.

@@ -25,6 +25,13 @@ std::string rounds_text(const RunRecord& record, double level) {
   return rounds ? std::to_string(*rounds) : "-";
 }
 
+double slowest(const RunRecord& record) {
+  return std::ranges::min(record.agents, {}, &AgentSummary::speed).speed.value_or(1);
+}
+double fastest(const RunRecord& record) {
+  return std::ranges::max(record.agents, {}, &AgentSummary::speed).speed.value_or(1);
+}
+
 bool all_have_reference(const std::vector<std::pair<std::string, RunRecord>>& runs) {
   return std::ranges::all_of(runs,
                              [](const auto& run) { return run.second.reference.has_value(); });
@@ -72,6 +79,9 @@ std::string summary_text(const RunRecord& record) {
   text += fmt::format("  spent       {} broadcasts, {} vectors ({}) on links, {} local solves\n",
                       last.cost.broadcasts, last.cost.vectors_sent,
                       human_bytes(static_cast<double>(last.cost.bytes_sent)), last.cost.solves);
+  if (last.simulated_seconds)
+    text += fmt::format("  simulated   {} on machines of speed {:.3g} to {:.3g}\n",
+                        human_seconds(*last.simulated_seconds), slowest(record), fastest(record));
   return text;
 }
 

@@ -112,6 +112,7 @@ std::string to_bytes(const Checkpoint& checkpoint) {
                   {"config", checkpoint.config},
                   {"record", to_json(so_far)},
                   {"seconds", checkpoint.seconds},
+                  {"simulated_seconds", checkpoint.simulated_seconds},
                   {"states", json::array()}};
   for (const std::string& state : checkpoint.states) content["states"].push_back(binary(state));
   const std::vector<std::uint8_t> packed = json::to_msgpack(content);
@@ -122,13 +123,14 @@ std::string to_bytes(const Checkpoint& checkpoint) {
 Result<Checkpoint> checkpoint_from_bytes(const std::filesystem::path& file,
                                          std::string_view bytes) {
   const std::size_t first = bytes.find('\n');
-  if (first == bytes.npos || bytes.substr(0, first) != format_line)
+  if (first == std::string_view::npos || bytes.substr(0, first) != format_line)
     return Error{file.string(), fmt::format("is not a checkpoint this version can read; expected "
                                             "the format {}",
                                             format_line)};
   const std::size_t second = bytes.find('\n', first + 1);
-  const std::string_view body = second == bytes.npos ? "" : bytes.substr(second + 1);
-  if (second == bytes.npos || digest_of(body) != bytes.substr(first + 1, second - first - 1))
+  const std::string_view body = second == std::string_view::npos ? "" : bytes.substr(second + 1);
+  if (second == std::string_view::npos ||
+      digest_of(body) != bytes.substr(first + 1, second - first - 1))
     return Error{file.string(), "is damaged: its checksum does not fit; remove it to start anew"};
   try {  // nlohmann-json reports missing and mistyped fields by exception
     const json content = json::from_msgpack(body);
@@ -138,6 +140,7 @@ Result<Checkpoint> checkpoint_from_bytes(const std::filesystem::path& file,
                           .config = content.at("config"),
                           .trace = std::move(record->trace),
                           .seconds = content.at("seconds"),
+                          .simulated_seconds = content.value("simulated_seconds", 0.0),
                           .processes = std::move(record->processes)};
     for (const json& state : content.at("states")) checkpoint.states.push_back(text_of(state));
     return checkpoint;

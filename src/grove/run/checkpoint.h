@@ -19,6 +19,7 @@ struct Checkpoint {
   nlohmann::json config;            ///< what must not change between the runs, by option name
   std::vector<TracePoint> trace;    ///< up to the round
   double seconds = 0;               ///< spent on rounds so far
+  double simulated_seconds = 0;     ///< the same on simulated machines
   std::vector<std::string> states;  ///< by agent (Runtime::states)
   std::vector<ProcessReport> processes;
 };

@@ -53,6 +53,18 @@ nlohmann::json essence(const RunRecord& record) {
   return json;
 }
 
+TEST_F(Checkpoints, SimulatedSecondsGoOn) {
+  Config whole = config();
+  whole.speeds = "uniform:0.1:1";
+  whole.latency = "1e-4";
+  const auto expected = run(whole);
+  ASSERT_TRUE(run(kept(whole, 7)));
+  const auto resumed = run(kept(whole, 12));
+  ASSERT_TRUE(expected && resumed);
+  EXPECT_GT(*expected->trace.back().simulated_seconds, 12 * 1e-4);
+  EXPECT_EQ(essence(*resumed), essence(*expected));
+}
+
 // The oracle is the run that was never interrupted.
 TEST_F(Checkpoints, ResumeEveryMethodToTheRecordOfOneRun) {
   for (const auto& [name, method] : method_names()) {

@@ -1,5 +1,7 @@
 #include "grove/run/closing.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "grove/network/spectrum.h"
@@ -27,12 +29,25 @@ std::vector<AgentSummary> summarize_agents(const Instance& instance, const Metho
                        .degree = instance.graph.degree(AgentId{i}),
                        .work = setup.work_loads[i],
                        .participation = setup.participation[i]};
+    if (!setup.speeds.empty()) agent.speed = setup.speeds[i];
+    if (!setup.work_reasons.empty()) agent.work_reason = setup.work_reasons[i];
     if (const auto* druid = std::get_if<DruidOptions>(&setup.options[i])) agent.prox = druid->prox;
     if (const auto* druid = std::get_if<CurvatureDruidOptions>(&setup.options[i]))
       agent.prox = druid->prox;
     agents.push_back(agent);
   }
   return agents;
+}
+
+std::vector<RunEvent> events_of(std::span<const std::unique_ptr<Agent>> agents) {
+  std::vector<RunEvent> all;
+  for (std::uint32_t i = 0; i < agents.size(); ++i)
+    for (const AgentEvent& event : agents[i]->events())
+      all.push_back({event.round, i,
+                     fmt::format("weighs its links {:g} times as much as at first", event.value),
+                     "it kept disagreeing with its neighbours while it hardly moved"});
+  std::ranges::stable_sort(all, {}, &RunEvent::round);
+  return all;
 }
 
 }  // namespace
@@ -81,7 +96,7 @@ ClusterOptions cluster_options(const Config& config, const Scene& scene) {
 }
 
 void close_record(RunRecord& record, const Closing& closing) {
-  const auto& [config, problem, setup, measures] = closing;
+  const auto& [config, problem, setup, measures, agents] = closing;
   record.version = version;
   record.config = to_json(options_of(config));
   record.problem = summarize(problem.instance);
@@ -91,8 +106,13 @@ void close_record(RunRecord& record, const Closing& closing) {
   record.objective = measures.objective;
   record.nonzeros = static_cast<std::uint64_t>(measures.nonzeros);
   record.solution = measures.solution;
-  if (const std::string why = explain_slowness(config, record); !why.empty())
-    record.notes.push_back(why);
+  record.events = events_of(agents);
+  std::vector<std::uint64_t> spoken;
+  for (const auto& agent : agents) spoken.push_back(agent->cost().broadcasts);
+  for (const std::string& why :
+       {explain_slowness(config, record), explain_silence(record, problem.instance.graph, spoken),
+        explain_events(record)})
+    if (!why.empty()) record.notes.push_back(why);
 }
 
 }  // namespace grove

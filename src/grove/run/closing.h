@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string>
 
 #include "grove/run/measures.h"
@@ -29,7 +31,8 @@ struct Closing {
   Config& config;  ///< as resolved
   const PreparedProblem& problem;
   const MethodSetup& setup;
-  const Measures& measures;  ///< at the end
+  const Measures& measures;                             ///< at the end
+  std::span<const std::unique_ptr<Agent>> agents = {};  ///< all of them, or none if far away
 };
 
 /// Fills in all of a record but trace, outcome, estimates and processes.

@@ -55,6 +55,15 @@ Option slow_rank_option(std::optional<SlowRank>& target) {
           }};
 }
 
+/// A text that is null in records until it is given.
+Option unset_text_option(OptionText text, std::string& target) {
+  Option option = text_option(std::move(text), target);
+  option.get = [&target]() -> nlohmann::json {
+    return target.empty() ? nlohmann::json(nullptr) : nlohmann::json(target);
+  };
+  return option;
+}
+
 Option agents_option(Config& config) {
   Option option = count_option(
       {"agents", "N", "agents in the network (10; with mpi one per process)", "Data and network"},
@@ -206,10 +215,19 @@ void add_run_options(Config& config, std::vector<Option>& options) {
   options.push_back(count_option(
       {"threads", "N", "worker threads of each process (0: its share of the cores)", where},
       config.threads, 0, 4096));
+  options.push_back(switch_option(
+      {"free-running", "",
+       "with edge links: no rounds, every agent (with mpi: process) at its own pace", where},
+      config.free_running));
+  options.push_back(unset_text_option(
+      {"speeds", "S | a,b,c | uniform:A:B | extreme:A:B",
+       "simulated machines: counts simulated seconds, 1 being a billion operations per second (1)",
+       where},
+      config.speeds));
   options.push_back(
-      switch_option({"free-running", "",
-                     "with mpi and edge links: no rounds, every process at its own pace", where},
-                    config.free_running));
+      unset_text_option({"latency", "SECONDS | uniform:A:B | extreme:A:B",
+                         "simulated seconds that a message takes, by link (0)", where},
+                        config.latency));
   options.push_back(slow_rank_option(config.slow_rank));
   options.push_back(text_option(
       {"checkpoint", "DIR", "keep checkpoints there, and go on from the one that is there", run},
@@ -250,9 +268,15 @@ bool is_druid(Method method) { return method <= Method::exact_admm; }
 bool takes_local_steps(Method method) { return method == Method::druid_vl; }
 bool needs_everyone(Method method) { return !is_druid(method); }
 
+bool simulates_time(const Config& config) {
+  return config.runtime == RuntimeKind::simulator &&
+         (config.free_running || !config.speeds.empty() || !config.latency.empty());
+}
+
 bool bears_curvature(const Config& config) {
+  const bool free_processes = config.free_running && config.runtime != RuntimeKind::simulator;
   return config.method == Method::druid_vl && config.sampling != SamplingKind::minibatch &&
-         config.local_model == LocalModelKind::augmented && !config.free_running &&
+         config.local_model == LocalModelKind::augmented && !free_processes &&
          !(config.prox && std::holds_alternative<TunedProx>(config.prox->value));
 }
 

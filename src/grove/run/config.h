@@ -88,6 +88,8 @@ struct Config {
   std::string checkpoint;
   std::uint64_t checkpoint_every = 100;
   bool free_running = false;
+  std::string speeds;   ///< of the simulated machines; empty: time is not simulated ...
+  std::string latency;  ///< ... unless this is given
   std::optional<SlowRank> slow_rank;
 };
 
@@ -101,6 +103,7 @@ std::string name_of(Method method);
 bool is_druid(Method method);                ///< has links, theta and local models
 bool takes_local_steps(Method method);       ///< E_i matters
 bool needs_everyone(Method method);          ///< refuses partial participation
+bool simulates_time(const Config& config);   ///< simulated seconds stand beside rounds
 bool bears_curvature(const Config& config);  ///< links may be weighed by matrices
 
 /// What no option can see alone: settings that exclude each other.

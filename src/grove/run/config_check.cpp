@@ -1,16 +1,32 @@
 #include "grove/base/text.h"
 #include "grove/run/config.h"
+#include "grove/schedule/machine_options.h"
 #include "grove/schedule/schedule.h"
 
 namespace grove {
 
 namespace {
 
+/// What machines agents are thought to run on.
+Status check_machines(const Config& config) {
+  for (const auto& [flag, given] :
+       {std::pair{"--speeds", &config.speeds}, std::pair{"--latency", &config.latency}})
+    if (!given->empty() && config.runtime != RuntimeKind::simulator)
+      return Error{flag,
+                   "processes of --runtime mpi take the time they take; use --slow-rank, or "
+                   "--runtime simulator"};
+  if (!config.speeds.empty())
+    if (const auto speeds = make_speeds(config.speeds, config.agents, config.seed); !speeds)
+      return speeds.error();
+  if (!config.latency.empty())
+    if (const auto seconds = make_latencies(config.latency, 1, config.seed); !seconds)
+      return seconds.error();
+  return success();
+}
+
 /// What agents that run free of each other cannot have.
 Status check_free_running(const Config& config, const std::vector<double>& participation) {
   const auto refuse = [](std::string what) { return Error{"--free-running", std::move(what)}; };
-  if (config.runtime != RuntimeKind::mpi)
-    return refuse("needs processes that run at their own pace; use --runtime mpi");
   if (config.link != LinkKind::edge) return refuse("broadcast links need rounds; use --link edge");
   if (config.loss_rate > 0 || config.delay > 0)
     return refuse("messages take the time they take; leave --loss-rate and --delay at 0");
@@ -49,6 +65,7 @@ Status check(const Config& config) {
     return Error{"--local-model",
                  "exact-admm solves its sub-problem to the end, which has no linearized form; "
                  "expected augmented"};
+  if (Status status = check_machines(config); !status) return status;
   if (config.free_running)
     if (Status status = check_free_running(config, *participation); !status) return status;
   if (config.slow_rank && config.runtime != RuntimeKind::mpi)
@@ -66,8 +83,8 @@ Status check(const Config& config) {
   if (config.penalty.curvature() && !bears_curvature(config))
     return Error{"--penalty",
                  "links weighed by curvature need --method druid-vl, --sampling full, "
-                 "--local-model augmented, lock-step rounds and no --prox tuned; expected a "
-                 "number, or auto"};
+                 "--local-model augmented, no free-running processes and no --prox tuned; expected "
+                 "a number, or auto"};
   if (config.link == LinkKind::broadcast && config.loss_rate > 0)
     return Error{"--loss-rate", "broadcast links cannot bear lost messages; use --link edge, or 0"};
   if (config.link == LinkKind::broadcast && config.delay > 0)

@@ -73,7 +73,7 @@ Result<OptionPlaces> read_config_file(const std::filesystem::path& path,
     const auto value = as_text(*node);
     if (!value) return Error{where, fmt::format("{}: expected a value or a flat list", key->str())};
     if (skip.contains(option->name)) continue;
-    if (const Status status = option->set(*value); !status)
+    if (Status status = option->set(*value); !status)
       return Error{where, fmt::format("{}: {}", key->str(), status.error().what)};
     places[option->name] = where;
   }

@@ -13,7 +13,7 @@ constexpr std::string_view rank_mark = "{rank}";
 
 std::string shard_name(std::string pattern, int rank) {
   const std::string number = std::to_string(rank);
-  for (std::size_t at = pattern.find(rank_mark); at != pattern.npos;
+  for (std::size_t at = pattern.find(rank_mark); at != std::string::npos;
        at = pattern.find(rank_mark, at + number.size()))
     pattern.replace(at, rank_mark.size(), number);
   return pattern;
@@ -66,7 +66,7 @@ Result<Dealt> deal_data(const Config& config, AgentRange range) {
 Result<Dealt> deal_shards(const Config& config, AgentRange own, Cluster& cluster) {
   auto dataset = load_dataset(shard_name(config.shards, cluster.rank()), TargetKind::number,
                               config.seed, read_options(config));
-  if (const Status all = agree(cluster, status_of(dataset)); !all) return all.error();
+  if (Status all = agree(cluster, status_of(dataset)); !all) return all.error();
   if (is_classification(config.loss)) {
     const auto labels = common_labels(dataset->samples.targets, cluster);
     if (!labels) return labels.error();  // the same everywhere
@@ -78,7 +78,7 @@ Result<Dealt> deal_shards(const Config& config, AgentRange own, Cluster& cluster
   Dealt dealt{
       .labels = dataset->labels, .samples = total(cluster, samples.count()), .features = features};
   const auto rows = partition(samples, config.partition, own.size(), config.seed);
-  if (const Status all = agree(cluster, rows ? success() : Status(rows.error())); !all)
+  if (Status all = agree(cluster, rows ? success() : Status(rows.error())); !all)
     return all.error();
   for (const auto& shard : *rows) dealt.shards.push_back(take_rows(samples, shard));
   return dealt;

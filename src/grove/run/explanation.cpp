@@ -73,7 +73,54 @@ std::string resting(const RunRecord& record) {
   return mean < 1 ? fmt::format(" Agents rested in {:.0f} % of the rounds.", 100 * (1 - mean)) : "";
 }
 
+constexpr double silent = 0.1;              ///< of what the median agent has said
+constexpr std::uint64_t fewest_words = 20;  ///< of the median agent, before anybody is blamed
+constexpr std::size_t most_named = 5;
+
+std::uint64_t median_of(std::span<const std::uint64_t> values) {
+  std::vector<std::uint64_t> sorted(values.begin(), values.end());
+  std::ranges::nth_element(sorted, sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2));
+  return sorted[sorted.size() / 2];
+}
+
+std::string named(std::span<const AgentId> agents) {
+  std::string text;
+  for (std::size_t k = 0; k < std::min(agents.size(), most_named); ++k)
+    text += fmt::format("{}{}", k == 0 ? "" : ", ", agents[k].value);
+  return text + (agents.size() > most_named ? ", ..." : "");
+}
+
 }  // namespace
+
+std::string explain_silence(const RunRecord& record, const Graph& graph,
+                            std::span<const std::uint64_t> spoken) {
+  if (record.outcome.status != RunStatus::round_limit || spoken.empty()) return "";
+  const std::uint64_t usual = median_of(spoken);
+  if (usual < fewest_words) return "";
+  std::vector<AgentId> quiet;
+  for (std::uint32_t i = 0; i < spoken.size(); ++i)
+    if (static_cast<double>(spoken[i]) < silent * static_cast<double>(usual))
+      quiet.push_back(AgentId{i});
+  if (quiet.empty()) return "";
+  const AgentId first = quiet.front();
+  return fmt::format(
+      "hardly heard: {} {}. Agent {} spoke {} times while others spoke {} times; its "
+      "neighbours {} wait for it.",
+      quiet.size() == 1 ? "agent" : "agents", named(quiet), first.value, spoken[first.value], usual,
+      named(graph.neighbours(first)));
+}
+
+std::string explain_events(const RunRecord& record) {
+  if (record.events.empty()) return "";
+  std::vector<AgentId> agents;
+  for (const RunEvent& event : record.events)
+    if (std::ranges::find(agents, AgentId{event.agent}) == agents.end())
+      agents.push_back(AgentId{event.agent});
+  return fmt::format(
+      "{} {} weighed links more heavily on the way, {} times in all: the network is "
+      "narrow there, or its shards differ (events in the record).",
+      agents.size() == 1 ? "agent" : "agents", named(agents), record.events.size());
+}
 
 std::string explain_slowness(const Config& config, const RunRecord& record) {
   const std::span<const TracePoint> trace(record.trace);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "grove/network/topology.h"
 #include "grove/run/run.h"
 
 namespace grove {
@@ -98,6 +99,46 @@ TEST(Explanation, OfARealRunPointsTowardsTheBetterPenalty) {
     ASSERT_FALSE(record->notes.empty());
     EXPECT_TRUE(mentions(record->notes.back(), advice)) << record->notes.back();
   }
+}
+
+// A path of four; agent 2 has spoken 5 times, the others about 90 times.
+TEST(Explanation, NamesANeighbourThatIsHardlyHeard) {
+  const RunRecord record = shrinking(0.95, 0.9);
+  const Graph path = *make_graph("path", 4, 1);
+  const std::string text = explain_silence(record, path, std::vector<std::uint64_t>{90, 88, 5, 91});
+  EXPECT_TRUE(mentions(text, "agent 2")) << text;
+  EXPECT_TRUE(mentions(text, "neighbours 1, 3")) << text;
+  EXPECT_EQ(explain_silence(record, path, std::vector<std::uint64_t>{90, 88, 30, 91}), "");
+  EXPECT_EQ(explain_silence(record, path, {}), "");
+  RunRecord converged = record;
+  converged.outcome.status = RunStatus::converged;
+  EXPECT_EQ(explain_silence(converged, path, std::vector<std::uint64_t>{90, 88, 5, 91}), "");
+}
+
+TEST(Explanation, NamesTheDeadNeighbourOfARun) {
+  Config config;
+  config.data = "synthetic:gaussian,samples=200,features=5";
+  config.agents = 5;
+  config.graph = "ring";
+  config.participation = "1,1,1,0.001,1";
+  config.rounds = 60;
+  const auto record = run(config);
+  ASSERT_TRUE(record);
+  ASSERT_FALSE(record->notes.empty());
+  EXPECT_TRUE(mentions(record->notes.back(), "hardly heard: agent 3")) << record->notes.back();
+  EXPECT_TRUE(mentions(record->notes.back(), "neighbours 2, 4 wait"));
+}
+
+TEST(Explanation, TellsWhatSafeguardsDid) {
+  RunRecord record = shrinking(0.95, 0.9);
+  EXPECT_EQ(explain_events(record), "");
+  record.events = {{10, 7, "raised", "stalled"}, {30, 7, "raised", "stalled"}};
+  const std::string text = explain_events(record);
+  EXPECT_TRUE(mentions(text, "agent 7")) << text;
+  EXPECT_TRUE(mentions(text, "2 times")) << text;
+  const auto back = record_from_json(to_json(record));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(to_json(*back), to_json(record));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ Result<Instance> make_shared_instance(const Config& config, Cluster& cluster) {
     status = graph.error();
   else if (!dealt)
     status = dealt.error();
-  if (const Status all = agree(cluster, status); !all) return all.error();
+  if (Status all = agree(cluster, status); !all) return all.error();
   Instance instance = lay_out(config, std::move(*graph), own, std::move(*dealt));
   share(instance, cluster);
   return instance;
@@ -73,6 +73,7 @@ Result<Instance> make_instance(const Config& config, Cluster* cluster) {
   if (!dealt) return dealt.error();
   Instance instance = lay_out(config, std::move(*graph), std::nullopt, std::move(*dealt));
   std::vector<const Objective*> parts;
+  parts.reserve(instance.objectives.size());
   for (const auto& objective : instance.objectives) parts.push_back(objective.get());
   instance.mean = make_mean_objective(std::move(parts));
   return instance;

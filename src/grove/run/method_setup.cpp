@@ -8,6 +8,8 @@
 
 #include "grove/base/text.h"
 #include "grove/network/spectrum.h"
+#include "grove/run/work_choice.h"
+#include "grove/schedule/machine_options.h"
 #include "grove/theory/stability.h"
 
 namespace grove {
@@ -95,6 +97,28 @@ constexpr double automatic_number = 1e-3;
 /// Beyond, the few d x d matrices that curvature adds to an agent's one are no longer small change.
 constexpr Index largest_with_curvature = 2000;
 
+Status set_up_machines(Config& config, const Instance& instance, MethodSetup& setup) {
+  if (!simulates_time(config)) return success();
+  if (config.speeds.empty()) config.speeds = "1";
+  if (config.latency.empty()) config.latency = "0";
+  auto speeds = make_speeds(config.speeds, config.agents, config.seed);
+  if (!speeds) return speeds.error();
+  const auto latencies = make_latencies(config.latency, instance.graph.edges().size(), config.seed);
+  if (!latencies) return latencies.error();
+  setup.speeds = std::move(*speeds);
+  setup.machines = Machines(setup.speeds, instance.graph, *latencies, instance.dimension());
+  return success();
+}
+
+void set_up_work(Config& config, const Instance& instance, MethodSetup& setup) {
+  std::vector<WorkChoice> choices = choose_work(config, instance, *setup.machines);
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    setup.work_loads[i] = choices[i].steps;
+    setup.work_reasons.push_back(std::move(choices[i].reason));
+  }
+  config.work = fmt::format("auto:{}", fmt::join(setup.work_loads, ","));
+}
+
 Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& setup) {
   const CurvatureForm form = *config.penalty.curvature();
   if (form.rank > instance.dimension())
@@ -102,12 +126,12 @@ Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& s
                                           "coefficients; expected at most {}",
                                           form.rank, instance.dimension())};
   for (std::uint32_t i = 0; i < config.agents; ++i) {
-    setup.options.push_back(CurvatureDruidOptions{.link = config.link,
-                                                  .form = form,
-                                                  .prox = given_prox(config, AgentId{i}),
-                                                  .theta_penalty = config.theta_penalty,
-                                                  .thrifty = config.work == "auto",
-                                                  .sampling = sampling_of(config)});
+    setup.options.emplace_back(CurvatureDruidOptions{.link = config.link,
+                                                     .form = form,
+                                                     .prox = given_prox(config, AgentId{i}),
+                                                     .theta_penalty = config.theta_penalty,
+                                                     .thrifty = config.work.starts_with("auto"),
+                                                     .sampling = sampling_of(config)});
   }
   return success();
 }
@@ -189,6 +213,7 @@ void note_linearized_bound(const Config& config, const Instance& instance, Metho
   setup.linearized_unstable = !stability.guaranteed;
   if (stability.guaranteed) return;
   std::vector<std::uint32_t> offending;
+  offending.reserve(stability.offending.size());
   for (AgentId agent : stability.offending) offending.push_back(agent.value);
   const bool many = offending.size() > 10;
   if (many) offending.resize(10);
@@ -235,26 +260,28 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
   if (!work) return work.error();
   auto participation = make_participation(config.participation, config.agents);
   if (!participation) return participation.error();
-  if (const Status status = check_sampling(config, instance); !status) return status.error();
-  if (const Status status = check_prox(config); !status) return status.error();
+  if (Status status = check_sampling(config, instance); !status) return status.error();
+  if (Status status = check_prox(config); !status) return status.error();
   setup.work_loads =
       takes_local_steps(config.method) ? std::move(*work) : std::vector<int>(config.agents, 1);
   setup.participation = std::move(*participation);
+  if (Status status = set_up_machines(config, instance, setup); !status) return status.error();
 
   if (config.penalty.is_auto())
     config.penalty = bears_curvature(config) && instance.dimension() <= largest_with_curvature
                          ? PenaltyChoice(automatic_form(instance.dimension()))
                          : PenaltyChoice(automatic_number);
+  if (setup.machines && config.work == "auto" && takes_local_steps(config.method))
+    set_up_work(config, instance, setup);
   if (config.penalty.curvature()) {
-    if (const Status status = set_up_curvature(config, instance, setup); !status)
-      return status.error();
+    if (Status status = set_up_curvature(config, instance, setup); !status) return status.error();
   } else if (is_druid(config.method)) {
     if (!config.theta_penalty) config.theta_penalty = 2 * config.penalty;
     if (auto* tuned = config.prox ? std::get_if<TunedProx>(&config.prox->value) : nullptr;
         tuned && !tuned->base)
       tuned->base = 2 * config.penalty;
     for (std::uint32_t i = 0; i < instance.agents(); ++i)
-      setup.options.push_back(druid_options(config, instance, AgentId{i}, setup.work_loads[i]));
+      setup.options.emplace_back(druid_options(config, instance, AgentId{i}, setup.work_loads[i]));
     note_clamped_batches(config, instance, setup.notes);
     note_linearized_bound(config, instance, setup);
   } else {

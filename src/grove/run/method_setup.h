@@ -5,6 +5,7 @@
 
 #include "grove/methods/method.h"
 #include "grove/run/instance.h"
+#include "grove/runtime/machines.h"
 
 namespace grove {
 
@@ -13,9 +14,12 @@ constexpr AgentId regularizer_holder{0};
 
 /// Settings of every agent, with nothing left open.
 struct MethodSetup {
-  std::vector<MethodOptions> options;  ///< by agent
-  std::vector<int> work_loads;         ///< E_i
+  std::vector<MethodOptions> options;     ///< by agent
+  std::vector<int> work_loads;            ///< E_i
+  std::vector<std::string> work_reasons;  ///< by agent, where E_i was chosen for its machine
   std::vector<double> participation;
+  std::vector<double> speeds;        ///< of the simulated machines; empty without any
+  std::optional<Machines> machines;  ///< with their links
   std::vector<std::string> notes;    ///< what the user should know before the run
   bool linearized_unstable = false;  ///< several linearized steps, beyond their stability bound
 };

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr auto format_name = "grove-model/1";
+constexpr auto model_format = "grove-model/1";
 
 Model read_model(const json& from) {
   Model model;
@@ -82,7 +82,7 @@ json to_json(const Model& model) {
   if (model.labels)
     labels = {{"negative", model.labels->negative}, {"positive", model.labels->positive}};
   return {
-      {"format", format_name},
+      {"format", model_format},
       {"version", model.version},
       {"loss", loss_option(loss).get()},
       {"features", model.coefficients.size()},
@@ -94,7 +94,7 @@ json to_json(const Model& model) {
 }
 
 Result<Model> model_from_json(const json& from) {
-  if (!has_format(from, format_name))
+  if (!has_format(from, model_format))
     return Error{"format", "is not a model; expected \"grove-model/1\""};
   try {  // nlohmann-json reports missing and mistyped fields by exception
     return read_model(from);

@@ -43,7 +43,7 @@ namespace {
 
 /// Target: double or std::optional<double>.
 template <class Target>
-Option number_option_for(OptionText text, Target& target, Range range) {
+Option number_option_for(const OptionText& text, Target& target, Range range) {
   return {
       text.name,
       text.value,
@@ -63,15 +63,16 @@ Option number_option_for(OptionText text, Target& target, Range range) {
 
 }  // namespace
 
-Option number_option(OptionText text, double& target, Range range) {
-  return number_option_for(std::move(text), target, range);
+Option number_option(const OptionText& text, double& target, Range range) {
+  return number_option_for(text, target, range);
 }
 
-Option number_option(OptionText text, std::optional<double>& target, Range range) {
-  return number_option_for(std::move(text), target, range);
+Option number_option(const OptionText& text, std::optional<double>& target, Range range) {
+  return number_option_for(text, target, range);
 }
 
-Option count_option(OptionText text, std::uint64_t& target, std::uint64_t low, std::uint64_t high) {
+Option count_option(const OptionText& text, std::uint64_t& target, std::uint64_t low,
+                    std::uint64_t high) {
   return {text.name,
           text.value,
           text.help,
@@ -91,7 +92,7 @@ Option count_option(OptionText text, std::uint64_t& target, std::uint64_t low, s
           [&target] { return nlohmann::json(target); }};
 }
 
-Option text_option(OptionText text, std::string& target) {
+Option text_option(const OptionText& text, std::string& target) {
   return {text.name,
           text.value,
           text.help,
@@ -103,7 +104,7 @@ Option text_option(OptionText text, std::string& target) {
           [&target] { return nlohmann::json(target); }};
 }
 
-Option switch_option(OptionText text, bool& target) {
+Option switch_option(const OptionText& text, bool& target) {
   return {text.name,
           "",
           text.help,

@@ -58,13 +58,13 @@ struct OptionText {
   std::string group;
 };
 
-Option number_option(OptionText text, double& target, Range range);
+Option number_option(const OptionText& text, double& target, Range range);
 /// Unset until given: the default is derived from other settings.
-Option number_option(OptionText text, std::optional<double>& target, Range range);
-Option count_option(OptionText text, std::uint64_t& target, std::uint64_t low,
+Option number_option(const OptionText& text, std::optional<double>& target, Range range);
+Option count_option(const OptionText& text, std::uint64_t& target, std::uint64_t low,
                     std::uint64_t high = std::numeric_limits<std::int64_t>::max());
-Option text_option(OptionText text, std::string& target);
-Option switch_option(OptionText text, bool& target);
+Option text_option(const OptionText& text, std::string& target);
+Option switch_option(const OptionText& text, bool& target);
 
 /// One of a few names. The help's value text is made of them.
 template <class Choice>

@@ -44,7 +44,7 @@ Status set_choice(PenaltyChoice& target, std::string_view given) {
 
 }  // namespace
 
-Option penalty_option(OptionText text, PenaltyChoice& target) {
+Option penalty_option(const OptionText& text, PenaltyChoice& target) {
   return {text.name,
           text.value,
           text.help,

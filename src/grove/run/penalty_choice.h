@@ -27,7 +27,7 @@ class PenaltyChoice {
 };
 
 /// auto | MU | scalar | diagonal | low-rank:K | full
-Option penalty_option(OptionText text, PenaltyChoice& target);
+Option penalty_option(const OptionText& text, PenaltyChoice& target);
 
 /// What auto means where links can be weighed by curvature: the form that costs the fewest bytes
 /// until convergence, by what was measured (docs/methods/curvature_links.md).

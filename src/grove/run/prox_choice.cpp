@@ -61,7 +61,7 @@ std::string text_of(const std::vector<double>& values) {
 
 }  // namespace
 
-Option prox_option(OptionText text, std::optional<ProxChoice>& target) {
+Option prox_option(const OptionText& text, std::optional<ProxChoice>& target) {
   return {text.name,
           text.value,
           text.help,

@@ -31,6 +31,6 @@ struct ProxChoice {
 
 /// `EPS`, `a,b,c` (one for each agent), `auto`, `tuned` or `tuned:c=C,zeta=Z,work=E,eps=EPS` with
 /// any of the keys.
-Option prox_option(OptionText text, std::optional<ProxChoice>& target);
+Option prox_option(const OptionText& text, std::optional<ProxChoice>& target);
 
 }  // namespace grove

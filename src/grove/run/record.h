@@ -33,9 +33,10 @@ struct TracePoint {
   std::optional<double> relative_error;  ///< sum |x_i - x*|^2 / sum |x_i^0 - x*|^2
   double consensus_error = 0;
   double stationarity = 0;
-  std::uint64_t active = 0;  ///< agents that worked in this round
-  Cost cost;                 ///< of all agents since the start
-  double seconds = 0;        ///< since the start of round 1, measuring left out
+  std::uint64_t active = 0;                 ///< agents that worked in this round
+  Cost cost;                                ///< of all agents since the start
+  double seconds = 0;                       ///< since the start of round 1, measuring left out
+  std::optional<double> simulated_seconds;  ///< the same on simulated machines, if there are any
 };
 
 struct ProblemSummary {
@@ -58,7 +59,16 @@ struct AgentSummary {
   std::uint64_t degree = 0;
   int work = 1;  ///< E_i
   double participation = 1;
-  std::optional<double> prox;  ///< eps_i, in the DRUID family
+  std::optional<double> prox;   ///< eps_i, in the DRUID family
+  std::optional<double> speed;  ///< of its simulated machine
+  std::string work_reason;      ///< why E_i is what it is, where it was chosen for the machine
+};
+
+/// What an agent's safeguard did.
+struct RunEvent {
+  Round round = 0;
+  std::uint32_t agent = 0;
+  std::string what, why;
 };
 
 /// All that is known of a run, in the format "grove-run/1".
@@ -69,6 +79,7 @@ struct RunRecord {
   std::vector<AgentSummary> agents;
   Outcome outcome;
   std::vector<std::string> notes;
+  std::vector<RunEvent> events;  ///< by round
   std::optional<ReferenceSummary> reference;
   Vector solution;
   double objective = 0;

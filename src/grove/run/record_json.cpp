@@ -8,7 +8,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr auto format_name = "grove-run/1";
+constexpr auto record_format = "grove-run/1";
 
 /// JSON has no infinity: numbers that a diverged run leaves behind become null, and read as NaN.
 json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
@@ -33,21 +33,23 @@ Vector vector_from(const json& values) {
 }
 
 json trace_json(const TracePoint& point) {
-  return {{"round", point.round},
-          {"objective", number(point.objective)},
-          {"objective_gap", optional_number(point.objective_gap)},
-          {"relative_error", optional_number(point.relative_error)},
-          {"consensus_error", number(point.consensus_error)},
-          {"stationarity", number(point.stationarity)},
-          {"active", point.active},
-          {"broadcasts", point.cost.broadcasts},
-          {"vectors_sent", point.cost.vectors_sent},
-          {"bytes_sent", point.cost.bytes_sent},
-          {"gradient_samples", point.cost.gradient_samples},
-          {"hessian_samples", point.cost.hessian_samples},
-          {"solves", point.cost.solves},
-          {"damped_steps", point.cost.damped_steps},
-          {"seconds", point.seconds}};
+  json row = {{"round", point.round},
+              {"objective", number(point.objective)},
+              {"objective_gap", optional_number(point.objective_gap)},
+              {"relative_error", optional_number(point.relative_error)},
+              {"consensus_error", number(point.consensus_error)},
+              {"stationarity", number(point.stationarity)},
+              {"active", point.active},
+              {"broadcasts", point.cost.broadcasts},
+              {"vectors_sent", point.cost.vectors_sent},
+              {"bytes_sent", point.cost.bytes_sent},
+              {"gradient_samples", point.cost.gradient_samples},
+              {"hessian_samples", point.cost.hessian_samples},
+              {"solves", point.cost.solves},
+              {"damped_steps", point.cost.damped_steps},
+              {"seconds", point.seconds}};
+  if (point.simulated_seconds) row["simulated_seconds"] = *point.simulated_seconds;
+  return row;
 }
 
 TracePoint trace_from(const json& row, bool has_reference) {
@@ -69,6 +71,8 @@ TracePoint trace_from(const json& row, bool has_reference) {
   row.at("solves").get_to(point.cost.solves);
   row.at("damped_steps").get_to(point.cost.damped_steps);
   row.at("seconds").get_to(point.seconds);
+  if (row.contains("simulated_seconds"))
+    point.simulated_seconds = row.at("simulated_seconds").get<double>();
   return point;
 }
 
@@ -99,11 +103,14 @@ ProblemSummary problem_from(const json& row) {
 }
 
 json agent_json(const AgentSummary& agent) {
-  return {{"samples", agent.samples},
-          {"degree", agent.degree},
-          {"work", agent.work},
-          {"participation", agent.participation},
-          {"prox", optional_number(agent.prox)}};
+  json row = {{"samples", agent.samples},
+              {"degree", agent.degree},
+              {"work", agent.work},
+              {"participation", agent.participation},
+              {"prox", optional_number(agent.prox)}};
+  if (agent.speed) row["speed"] = *agent.speed;
+  if (!agent.work_reason.empty()) row["work_reason"] = agent.work_reason;
+  return row;
 }
 
 AgentSummary agent_from(const json& row) {
@@ -112,6 +119,8 @@ AgentSummary agent_from(const json& row) {
                      .work = row.at("work"),
                      .participation = row.at("participation")};
   if (!row.at("prox").is_null()) agent.prox = row.at("prox").get<double>();
+  if (row.contains("speed")) agent.speed = row.at("speed").get<double>();
+  if (row.contains("work_reason")) agent.work_reason = row.at("work_reason");
   return agent;
 }
 
@@ -156,6 +165,9 @@ RunRecord read_record(const json& from) {
                     .rounds = outcome.at("rounds"),
                     .seconds = outcome.at("seconds")};
   from.at("notes").get_to(record.notes);
+  if (from.contains("events"))
+    for (const json& row : from.at("events"))
+      record.events.push_back({row.at("round"), row.at("agent"), row.at("what"), row.at("why")});
   if (const json& reference = from.at("reference"); !reference.is_null())
     record.reference = {number_from(reference.at("objective")),
                         vector_from(reference.at("solution"))};
@@ -174,7 +186,7 @@ RunRecord read_record(const json& from) {
 }  // namespace
 
 json to_json(const RunRecord& record) {
-  json result = {{"format", format_name},
+  json result = {{"format", record_format},
                  {"version", record.version},
                  {"config", record.config},
                  {"problem", problem_json(record.problem)},
@@ -190,6 +202,9 @@ json to_json(const RunRecord& record) {
                  {"objective", number(record.objective)},
                  {"nonzeros", record.nonzeros},
                  {"trace", json::array()}};
+  for (const RunEvent& event : record.events)
+    result["events"].push_back(
+        {{"round", event.round}, {"agent", event.agent}, {"what", event.what}, {"why", event.why}});
   for (const AgentSummary& agent : record.agents) result["agents"].push_back(agent_json(agent));
   if (record.reference)
     result["reference"] = {{"objective", number(record.reference->objective)},
@@ -203,7 +218,7 @@ json to_json(const RunRecord& record) {
 }
 
 Result<RunRecord> record_from_json(const json& from) {
-  if (!has_format(from, format_name))
+  if (!has_format(from, record_format))
     return Error{"format", "is not a run record; expected \"grove-run/1\""};
   try {  // nlohmann-json reports missing and mistyped fields by exception
     return read_record(from);

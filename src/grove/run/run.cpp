@@ -10,6 +10,7 @@
 #include "grove/run/measures.h"
 #include "grove/run/method_setup.h"
 #include "grove/run/stopping.h"
+#include "grove/runtime/free_simulator.h"
 #include "grove/runtime/simulator.h"
 
 namespace grove {
@@ -23,11 +24,16 @@ std::unique_ptr<Runtime> make_runtime(const Config& config, const MethodSetup& s
   if (scene.cluster != nullptr)
     return scene.cluster->start(std::move(agents), instance.graph, std::move(schedule),
                                 cluster_options(config, scene));
+  if (config.free_running)
+    return std::make_unique<FreeSimulator>(
+        std::move(agents), instance.graph, setup.work_loads,
+        EventOptions{.seed = config.seed, .machines = setup.machines});
   return std::make_unique<Simulator>(
       std::move(agents), instance.graph, std::move(schedule),
       SimulatorOptions{.seed = config.seed,
                        .faults = {.loss_rate = config.loss_rate, .delay = config.delay},
-                       .threads = static_cast<int>(config.threads)});
+                       .threads = static_cast<int>(config.threads),
+                       .machines = setup.machines});
 }
 
 /// One training run: plays rounds, measures them and writes the record.
@@ -49,14 +55,14 @@ class Training {
     start_error_ = measures_.squared_error;  // what relative errors are relative to
     note_round();
     const Stopping stopping(config_.tolerance, measures_);
-    if (const Status status = resume(); !status) return status.error();
+    if (Status status = resume(); !status) return status.error();
     while (!over(stopping)) {
       play_round();
       if (!config_.checkpoint.empty() && runtime_->round() % config_.checkpoint_every == 0)
-        if (const Status status = write_checkpoint(); !status) return status.error();
+        if (Status status = write_checkpoint(); !status) return status.error();
     }
     if (!config_.checkpoint.empty() && record_.outcome.status == RunStatus::interrupted)
-      if (const Status status = write_checkpoint(); !status) return status.error();
+      if (Status status = write_checkpoint(); !status) return status.error();
     if (record_.trace.back().round != runtime_->round()) {
       measure();
       note_round();
@@ -108,6 +114,7 @@ class Training {
     const double before = hooks_.seconds();
     runtime_->advance();
     working_seconds_ += hooks_.seconds() - before;
+    simulated_seconds_ += runtime_->round_seconds().value_or(0);
     if (!measures_due()) return;
     measure();
     note_round();
@@ -130,6 +137,7 @@ class Training {
                                 .config = decisive_options(config_),
                                 .trace = record_.trace,
                                 .seconds = working_seconds_,
+                                .simulated_seconds = simulated_seconds_,
                                 .states = runtime_->states(),
                                 .processes = reports()};
     return save_checkpoint(config_.checkpoint, checkpoint, cluster_);
@@ -143,13 +151,14 @@ class Training {
     std::optional<Checkpoint> found = std::move(*loaded);
     if (!found) return success();
     Checkpoint& checkpoint = *found;
-    if (const Status same = check_continues(checkpoint, config_, record_.trace.front()); !same)
+    if (Status same = check_continues(checkpoint, config_, record_.trace.front()); !same)
       return same;
     Status restored = runtime_->restore(checkpoint.round, checkpoint.states);
     if (cluster_ != nullptr) restored = agree(*cluster_, restored);
     if (!restored) return restored;
     record_.trace = std::move(checkpoint.trace);
     working_seconds_ = checkpoint.seconds;
+    simulated_seconds_ = checkpoint.simulated_seconds;
     earlier_ = std::move(checkpoint.processes);
     // A round that the first run did not measure is not measured now either.
     if (record_.trace.back().round == checkpoint.round) measure();
@@ -171,6 +180,7 @@ class Training {
                      .active = runtime_->active(),
                      .cost = runtime_->cost(),
                      .seconds = working_seconds_};
+    if (setup_.machines) point.simulated_seconds = simulated_seconds_;
     if (problem_.reference) {
       point.objective_gap = measures_.objective - problem_.reference->objective;
       point.relative_error = relative_error();
@@ -185,7 +195,7 @@ class Training {
   }
 
   void complete_record() {
-    close_record(record_, {config_, problem_, setup_, measures_});
+    close_record(record_, {config_, problem_, setup_, measures_, runtime_->network()});
     if (config_.keep_estimates) record_.estimates = estimates_.x;
     record_.processes = reports();
   }
@@ -202,6 +212,7 @@ class Training {
   Round measured_round_ = 0;
   double start_error_ = 0;
   double working_seconds_ = 0;
+  double simulated_seconds_ = 0;
   std::vector<ProcessReport> earlier_;  ///< of the part of the run before a checkpoint
   RunRecord record_;
 };
@@ -247,10 +258,10 @@ Status check_start(const Config& config, const Instance& instance) {
 }  // namespace
 
 Result<PreparedProblem> prepare(const Config& config, Cluster* cluster) {
-  if (const Status status = check(config); !status) return status.error();
+  if (Status status = check(config); !status) return status.error();
   auto instance = make_instance(config, cluster);
   if (!instance) return instance.error();
-  if (const Status status = check_start(config, *instance); !status) return status.error();
+  if (Status status = check_start(config, *instance); !status) return status.error();
   PreparedProblem problem{.instance = std::move(*instance), .reference = {}, .notes = {}};
   if (config.no_reference) return problem;
   auto reference = solve_reference(*problem.instance.mean, problem.instance.regularizer);
@@ -263,19 +274,20 @@ Result<PreparedProblem> prepare(const Config& config, Cluster* cluster) {
 
 Result<RunRecord> run_prepared(Config config, const PreparedProblem& problem, const RunHooks& hooks,
                                Cluster* cluster) {
-  if (const Status status = check(config); !status) return status.error();
+  if (Status status = check(config); !status) return status.error();
   auto setup = set_up_method(config, problem.instance);
   if (!setup) return setup.error();
   for (const std::string& note : notes_of(problem, *setup)) hooks.noted(note);
   if (config.samples == 0 && config.shards.empty())
     config.samples = static_cast<std::uint64_t>(problem.instance.samples);
   const Scene scene{problem, hooks, cluster};
-  if (config.free_running) return train_freely(std::move(config), *setup, scene);
+  if (config.free_running && cluster != nullptr)
+    return train_freely(std::move(config), *setup, scene);
   return Training(std::move(config), std::move(*setup), scene).train();
 }
 
 Result<RunRecord> run(Config config, const RunHooks& hooks, Cluster* cluster) {
-  if (const Status status = place(config, cluster); !status) return status.error();
+  if (Status status = place(config, cluster); !status) return status.error();
   const auto problem = prepare(config, cluster);
   if (!problem) return problem.error();
   return run_prepared(config, *problem, hooks, cluster);

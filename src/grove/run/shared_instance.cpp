@@ -138,12 +138,12 @@ void share(Instance& instance, Cluster& cluster) {
   Index samples = 0;
   double smoothness = 0;
   for (std::uint32_t i = 0; i < instance.agents(); ++i) {
-    const auto count = static_cast<Index>(facts[2 * i]);
+    const auto count = static_cast<Index>(facts[std::size_t{2} * i]);
     samples += count;
-    smoothness += facts[2 * i + 1];
+    smoothness += facts[std::size_t{2} * i + 1];
     if (!here.contains(AgentId{i}))
       instance.objectives[i] =
-          std::make_shared<DistantObjective>(dimension, count, facts[2 * i + 1]);
+          std::make_shared<DistantObjective>(dimension, count, facts[std::size_t{2} * i + 1]);
   }
   const auto agents = static_cast<double>(instance.agents());
   instance.mean = std::make_unique<SharedMean>(cluster, std::move(own), dimension, samples, agents,

@@ -23,24 +23,28 @@ EventSimulator::EventSimulator(std::vector<std::unique_ptr<Agent>> agents, const
 }
 
 void EventSimulator::run_until(double virtual_seconds) {
-  while (!events_.empty() && events_.top().time <= virtual_seconds) {
-    const Event event = events_.top();
-    events_.pop();
-    now_ = event.time;
-    handle(event);
-  }
+  while (!events_.empty() && events_.top().time <= virtual_seconds) play_one();
   now_ = std::max(now_, virtual_seconds);
 }
 
-void EventSimulator::handle(const Event& event) {
+std::optional<AgentId> EventSimulator::play_one() {
+  const Event event = events_.top();
+  events_.pop();
+  now_ = event.time;
+  return handle(event) ? std::optional(event.agent) : std::nullopt;
+}
+
+/// True if an activation is over.
+bool EventSimulator::handle(const Event& event) {
   const State& state = states_[event.agent.value];
   switch (event.kind) {
     case Kind::start:
       if (state.phase == Phase::idle && event.token == state.token) start(event.agent);
       break;
     case Kind::finish:
-      if (state.phase == Phase::busy && event.token == state.token) finish(event.agent);
-      break;
+      if (state.phase != Phase::busy || event.token != state.token) break;
+      finish(event.agent);
+      return true;
     case Kind::arrive:
       arrive(event);
       break;
@@ -51,18 +55,20 @@ void EventSimulator::handle(const Event& event) {
       recover(event.agent);
       break;
   }
+  return false;
 }
 
 /// An agent computes with what it knows when it starts; what arrives meanwhile waits in the inbox.
 void EventSimulator::start(AgentId agent) {
   State& state = states_[agent.value];
   const int steps = work_loads_[agent.value];
+  const Cost before = agents_[agent.value]->cost();
   agents_[agent.value]->activate({.round = ++state.activations, .local_steps = steps}, workspace_);
   enter(agent, Phase::busy);
-  schedule({.time = now_ + steps / options_.speeds[agent.value],
-            .kind = Kind::finish,
-            .agent = agent,
-            .token = state.token});
+  const double seconds = options_.machines ? options_.machines->work_seconds(
+                                                 agent, before, agents_[agent.value]->cost())
+                                           : steps / options_.speeds[agent.value];
+  schedule({.time = now_ + seconds, .kind = Kind::finish, .agent = agent, .token = state.token});
 }
 
 void EventSimulator::finish(AgentId agent) {
@@ -124,9 +130,11 @@ void EventSimulator::send(AgentId sender, std::size_t slot) {
   const auto slot_there = std::ranges::lower_bound(theirs, sender) - theirs.begin();
   const auto message =
       std::make_shared<const StoredMessage>(agents_[sender.value]->message_to(slot));
+  const double latency =
+      options_.machines ? options_.machines->latency(sender, slot) : options_.latency;
   for (std::uint64_t copy = 0; copy < (twice ? 2u : 1u); ++copy) {
     const double swing = 2 * draw(Purpose::message_delay, sender, receiver, 2 * number + copy) - 1;
-    schedule({.time = now_ + options_.latency * (1 + options_.jitter * swing),
+    schedule({.time = now_ + latency * (1 + options_.jitter * swing),
               .kind = Kind::arrive,
               .agent = receiver,
               .slot = static_cast<std::size_t>(slot_there),

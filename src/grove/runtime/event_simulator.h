@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "grove/agent/agent.h"
 #include "grove/base/random.h"
 #include "grove/network/graph.h"
+#include "grove/runtime/machines.h"
 
 namespace grove {
 
@@ -27,8 +29,9 @@ struct Crash {
 /// Times are virtual seconds. Defaults: a perfect network.
 struct EventOptions {
   std::uint64_t seed = 1;
-  std::vector<double> speeds;  ///< local steps per second, by agent; empty: 1 everywhere
-  double latency = 0.1;        ///< mean time of a message on its way
+  std::vector<double> speeds;        ///< local steps per second, by agent; empty: 1 everywhere
+  double latency = 0.1;              ///< mean time of a message on its way
+  std::optional<Machines> machines;  ///< if given, they tell both times instead
   double jitter = 0;          ///< latency varies uniformly by this share; above 0 messages overtake
   double loss_rate = 0;       ///< probability that a message is lost
   double duplicate_rate = 0;  ///< probability that it arrives twice
@@ -47,6 +50,8 @@ class EventSimulator {
                  std::vector<int> work_loads, EventOptions options);
 
   void run_until(double virtual_seconds);
+  /// Plays the next event. The agent that finished an activation by it, if one did.
+  std::optional<AgentId> play_one();
 
   double now() const { return now_; }
   const std::vector<std::unique_ptr<Agent>>& agents() const { return agents_; }
@@ -78,7 +83,7 @@ class EventSimulator {
   };
 
   void schedule(Event event);
-  void handle(const Event& event);
+  bool handle(const Event& event);
   void start(AgentId agent);
   void finish(AgentId agent);
   void arrive(const Event& event);

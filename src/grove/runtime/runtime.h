@@ -55,6 +55,12 @@ class Runtime {
   /// Goes on after `round` from the states of all agents.
   virtual Status restore(Round round, std::span<const std::string> states) = 0;
 
+  /// How long the last round would have taken on simulated machines; nothing without any.
+  virtual std::optional<double> round_seconds() const { return std::nullopt; }
+
+  /// All agents, where they live in this process; otherwise none.
+  virtual std::span<const std::unique_ptr<Agent>> network() const { return {}; }
+
   /// By rank; empty where all agents live in one process.
   virtual std::vector<ProcessReport> reports() const { return {}; }
 };

@@ -13,6 +13,7 @@ Simulator::Simulator(std::vector<std::unique_ptr<Agent>> agents, const Graph& gr
       schedule_(std::move(schedule)),
       activations_(agents_.size()),
       inboxes_(agents_.size(), options.faults, options.seed),
+      machines_(options.machines),
       workers_(std::make_unique<Workers>(options.threads)) {
   first_source_.push_back(0);
   for (std::uint32_t i = 0; i < agents_.size(); ++i) {
@@ -30,6 +31,7 @@ Simulator::~Simulator() = default;
 void Simulator::advance() {
   ++round_;
   work();
+  if (machines_) time_round();
   deliver();
   workers_->for_each(agents_.size(), [&](std::size_t i) { agents_[i]->end_round(); });
 }
@@ -39,6 +41,24 @@ void Simulator::work() {
     activations_[i] = schedule_.activation(AgentId{static_cast<std::uint32_t>(i)}, round_);
     if (activations_[i]) agents_[i]->activate(*activations_[i], workers_->workspace());
   });
+}
+
+/// A round lasts until the last message of those who worked in it has arrived.
+void Simulator::time_round() {
+  spent_.resize(agents_.size());
+  round_seconds_ = 0;
+  for (std::uint32_t i = 0; i < agents_.size(); ++i) {
+    if (!activations_[i]) continue;
+    const AgentId agent{i};
+    const Cost& cost = agents_[i]->cost();
+    round_seconds_ = std::max(round_seconds_, machines_->work_seconds(agent, spent_[i], cost) +
+                                                  machines_->longest_latency(agent));
+    spent_[i] = cost;
+  }
+}
+
+std::optional<double> Simulator::round_seconds() const {
+  return machines_ ? std::optional(round_seconds_) : std::nullopt;
 }
 
 void Simulator::deliver() {
@@ -73,6 +93,8 @@ Status Simulator::restore(Round round, std::span<const std::string> states) {
   for (std::size_t i = 0; i < agents_.size(); ++i)
     if (Status status = inboxes_.restore(i, *agents_[i], states[i]); !status) return status;
   round_ = round;
+  spent_.clear();
+  for (const auto& agent : agents_) spent_.push_back(agent->cost());
   for (std::uint32_t i = 0; i < agents_.size(); ++i)
     activations_[i] = schedule_.activation(AgentId{i}, round_);
   return success();

@@ -7,6 +7,7 @@
 #include "grove/agent/agent.h"
 #include "grove/network/graph.h"
 #include "grove/runtime/inboxes.h"
+#include "grove/runtime/machines.h"
 #include "grove/runtime/runtime.h"
 #include "grove/schedule/schedule.h"
 
@@ -16,8 +17,9 @@ class Workers;
 
 struct SimulatorOptions {
   std::uint64_t seed = 1;
-  LinkFaults faults;  ///< only for links that can bear them (LinkKind::edge)
-  int threads = 0;    ///< 0: as many as the machine has
+  LinkFaults faults;                 ///< only for links that can bear them (LinkKind::edge)
+  int threads = 0;                   ///< 0: as many as the machine has
+  std::optional<Machines> machines;  ///< that the agents are thought to run on
 };
 
 /// All agents of a network in one process, in lock-step rounds. Agents work in parallel; the
@@ -34,6 +36,8 @@ class Simulator final : public Runtime {
   std::size_t active() const override;
   Cost cost() const override;
   Estimates estimates() const override { return estimates_of(agents_); }
+  std::optional<double> round_seconds() const override;
+  std::span<const std::unique_ptr<Agent>> network() const override { return agents_; }
   std::vector<std::string> states() const override;
   Status restore(Round round, std::span<const std::string> states) override;
   const std::vector<std::unique_ptr<Agent>>& agents() const { return agents_; }
@@ -46,6 +50,7 @@ class Simulator final : public Runtime {
   };
 
   void work();
+  void time_round();
   void deliver();
   void deliver_to(std::size_t receiver);
 
@@ -56,6 +61,9 @@ class Simulator final : public Runtime {
   Round round_ = 0;
   std::vector<std::optional<Activation>> activations_;  ///< of the current round
   Inboxes inboxes_;
+  std::optional<Machines> machines_;
+  std::vector<Cost> spent_;  ///< by agent, up to the round before; with machines only
+  double round_seconds_ = 0;
   std::unique_ptr<Workers> workers_;
 };
 

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "grove/base/random.h"
 #include "grove/base/text.h"
 
 namespace grove {
@@ -81,24 +80,32 @@ std::vector<int> uniform_loads(Range range, std::size_t agents, std::uint64_t se
   return loads;
 }
 
-/// floor(agents / 2) agents chosen at random get the low load.
 std::vector<int> extreme_loads(Range range, std::size_t agents, std::uint64_t seed) {
-  std::vector<std::size_t> order(agents);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::vector<int> loads(agents, range.high);
-  KeyedRandom random({.seed = seed, .purpose = Purpose::work_load});
-  for (std::size_t chosen = 0; chosen < agents / 2; ++chosen) {
-    std::swap(order[chosen], order[chosen + random.below(agents - chosen)]);
-    loads[order[chosen]] = range.low;
-  }
+  std::vector<int> loads;
+  for (const bool low : random_half(agents, {.seed = seed, .purpose = Purpose::work_load}))
+    loads.push_back(low ? range.low : range.high);
   return loads;
 }
 
 }  // namespace
 
+std::vector<bool> random_half(std::size_t count, const RandomKey& key) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<bool> half(count);
+  KeyedRandom random(key);
+  for (std::size_t chosen = 0; chosen < count / 2; ++chosen) {
+    std::swap(order[chosen], order[chosen + random.below(count - chosen)]);
+    half[order[chosen]] = true;
+  }
+  return half;
+}
+
 Result<std::vector<int>> make_work_loads(std::string_view description, std::size_t agents,
                                          std::uint64_t seed) {
   if (description == "auto") return std::vector<int>(agents, automatic_work);
+  if (description.starts_with("auto:"))
+    return one_or_list<int>(description.substr(5), agents, parse_work_load, "--work");
   const std::size_t colon = description.find(':');
   if (colon == std::string_view::npos)
     return one_or_list<int>(description, agents, parse_work_load, "--work");

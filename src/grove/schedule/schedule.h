@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "grove/base/random.h"
 #include "grove/base/result.h"
 #include "grove/base/types.h"
 
@@ -19,12 +20,16 @@ struct Activation {
 
 /// Reads `10`, `a,b,c,...` (one per agent), `equal:E`, `uniform:a:b` (integers, inclusive, drawn
 /// per agent from the seed), `extreme:a:b` (a random half of the agents gets a, the rest b) or
-/// `auto`: 5, of which a method may leave out those that gain nothing.
+/// `auto`: 5, of which a method may leave out those that gain nothing; `auto:a,b,c,...`: the same
+/// with other limits than 5.
 Result<std::vector<int>> make_work_loads(std::string_view description, std::size_t agents,
                                          std::uint64_t seed);
 
 /// Reads one probability for all, or `p1,p2,...`, each in (0, 1].
 Result<std::vector<double>> make_participation(std::string_view description, std::size_t agents);
+
+/// floor(count / 2) of `count` things, chosen at random: true for those.
+std::vector<bool> random_half(std::size_t count, const RandomKey& key);
 
 /// Who works when: the pure function (seed, agent, round) -> activation.
 class Schedule {

@@ -8,7 +8,7 @@
 namespace grove::mpi {
 namespace {
 
-constexpr int vectors_tag = 0;
+constexpr int newest_tag = 0;
 constexpr std::size_t header_words = 2;  // sequence and length, as in Exchange
 
 }  // namespace
@@ -96,7 +96,7 @@ void FreeRun::tell() {
     pack(k);
     // Synchronous: complete when the receiver has taken it.
     MPI_Issend(sending_[k].data(), static_cast<int>(sending_[k].size()), MPI_DOUBLE,
-               links_.neighbours[k], vectors_tag, messages_, &sent_[k]);
+               links_.neighbours[k], newest_tag, messages_, &sent_[k]);
   }
   for (const InnerLink& link : inner_)
     agents_[link.receiver]->receive(link.slot_at_receiver,
@@ -123,11 +123,11 @@ bool FreeRun::receive_from(std::size_t neighbour) {
   int waiting = 0, size = 0;
   MPI_Status status;
   const int from = links_.neighbours[neighbour];
-  MPI_Iprobe(from, vectors_tag, messages_, &waiting, &status);
+  MPI_Iprobe(from, newest_tag, messages_, &waiting, &status);
   if (!waiting) return false;
   MPI_Get_count(&status, MPI_DOUBLE, &size);
   received_.resize(static_cast<std::size_t>(size));
-  MPI_Recv(received_.data(), size, MPI_DOUBLE, from, vectors_tag, messages_, MPI_STATUS_IGNORE);
+  MPI_Recv(received_.data(), size, MPI_DOUBLE, from, newest_tag, messages_, MPI_STATUS_IGNORE);
   return true;
 }
 

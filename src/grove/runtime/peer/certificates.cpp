@@ -23,7 +23,7 @@ using Key = std::unique_ptr<EVP_PKEY, Freeing<EVP_PKEY_free>>;
 using Certificate = std::unique_ptr<X509, Freeing<X509_free>>;
 using Buffer = std::unique_ptr<BIO, Freeing<BIO_free>>;
 
-constexpr long day_seconds = 24 * 60 * 60;
+constexpr long day_seconds = 24L * 60 * 60;
 constexpr long valid_days = 3650;
 
 Error openssl_error(const std::string& what) { return Error{"certificates", "cannot " + what}; }

@@ -122,6 +122,7 @@ std::uint64_t Hub::newest_heard_of_self() const {
 std::vector<LinkStatus> Hub::links() const {
   const std::lock_guard lock(mutex_);
   std::vector<LinkStatus> result;
+  result.reserve(links_.size());
   for (const auto& [name, link] : links_)
     result.push_back({name, link->session != 0, link->counts});
   return result;

@@ -99,7 +99,9 @@ std::string training_text(const LayoutOptions& options) {
   std::string text;
   for (const Option& option : grove::options_of(config)) {
     const nlohmann::json value = option.get();
-    if (!known.contains(option.name) || value.is_null() || value == "") continue;
+    const bool given =
+        !value.is_null() && !(value.is_string() && value.get_ref<const std::string&>().empty());
+    if (!given || !known.contains(option.name)) continue;
     text += fmt::format("{} = {}\n", option.name, value.dump());
   }
   return text;
@@ -141,7 +143,7 @@ Status write_key(const fs::path& path, const std::string& key) {
 
 Status write_identity(const fs::path& folder, const std::string& stem,
                       const CertifiedKey& identity) {
-  if (const Status status = write_file_atomically(folder / (stem + ".crt"), identity.certificate);
+  if (Status status = write_file_atomically(folder / (stem + ".crt"), identity.certificate);
       !status)
     return status;
   return write_key(folder / (stem + ".key"), identity.key);
@@ -153,9 +155,9 @@ Status write_peer(const LayoutOptions& options, const Plan& plan, const Certifie
   fs::create_directories(peer.folder, failed);
   const auto identity = certify(authority, peer.name);
   if (!identity) return identity.error();
-  if (const Status status = write_identity(peer.folder, "peer", *identity); !status) return status;
-  if (const Status status = write_file_atomically(peer.folder / "shard.libsvm",
-                                                  shard_text(plan.data, plan.shards[agent]));
+  if (Status status = write_identity(peer.folder, "peer", *identity); !status) return status;
+  if (Status status = write_file_atomically(peer.folder / "shard.libsvm",
+                                            shard_text(plan.data, plan.shards[agent]));
       !status)
     return status;
   return write_file_atomically(peer.folder / "peer.toml", peer_toml(options, plan, agent));
@@ -195,26 +197,24 @@ Result<Layout> make_layout(const LayoutOptions& given) {
   auto plan = make_plan(options.training);
   if (!plan) return plan.error();
   options.training.penalty = options.penalty.value_or(default_penalty(options.training, *plan));
-  if (const Status status = make_folder(options.out); !status) return status.error();
+  if (Status status = make_folder(options.out); !status) return status.error();
 
   const auto authority = make_authority(options.network);
   if (!authority) return authority.error();
   const auto operator_identity = certify(*authority, operator_name);
   if (!operator_identity) return operator_identity.error();
   Layout layout{.folder = options.out, .network = options.network, .peers = {}};
-  if (const Status status = write_identity(layout.folder, "ca", *authority); !status)
+  if (Status status = write_identity(layout.folder, "ca", *authority); !status)
     return status.error();
-  if (const Status status = write_identity(layout.folder, operator_name, *operator_identity);
-      !status)
+  if (Status status = write_identity(layout.folder, operator_name, *operator_identity); !status)
     return status.error();
   for (std::size_t agent = 0; agent < options.training.agents; ++agent) {
     layout.peers.push_back(
         {plan->name(agent), plan->address(agent), layout.folder / plan->name(agent)});
-    if (const Status status = write_peer(options, *plan, *authority, layout.peers.back(), agent);
-        !status)
+    if (Status status = write_peer(options, *plan, *authority, layout.peers.back(), agent); !status)
       return status.error();
   }
-  if (const Status status = write_network_file(layout); !status) return status.error();
+  if (Status status = write_network_file(layout); !status) return status.error();
   return layout;
 }
 

@@ -77,6 +77,7 @@ class StatusCollector final : public prometheus::Collectable {
   static MetricFamily links(std::string name, std::string help, MetricType type,
                             const PeerStatus& status, const Value& value) {
     std::vector<Sample> samples;
+    samples.reserve(status.links.size());
     for (const LinkStatus& link : status.links)
       samples.push_back({{label("peer", status.name), label("neighbour", link.name)}, value(link)});
     return family(std::move(name), std::move(help), type, samples);
@@ -101,6 +102,8 @@ class StatusCollector final : public prometheus::Collectable {
 }  // namespace
 
 struct Metrics::Parts {
+  Parts(const std::string& address, std::function<PeerStatus()> status)
+      : collector(std::make_shared<StatusCollector>(std::move(status))), exposer(address, 1) {}
   std::shared_ptr<StatusCollector> collector;
   prometheus::Exposer exposer;
 };
@@ -111,8 +114,7 @@ Metrics::~Metrics() = default;
 Result<std::unique_ptr<Metrics>> Metrics::serve(const std::string& address,
                                                 std::function<PeerStatus()> status) {
   try {  // the exposer reports a taken or impossible address by exception
-    auto parts = std::unique_ptr<Parts>(new Parts{
-        std::make_shared<StatusCollector>(std::move(status)), prometheus::Exposer(address, 1)});
+    auto parts = std::make_unique<Parts>(address, std::move(status));
     parts->exposer.RegisterCollectable(parts->collector);
     return std::unique_ptr<Metrics>(new Metrics(std::move(parts)));
   } catch (const std::exception& error) {

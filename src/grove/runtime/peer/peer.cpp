@@ -56,8 +56,8 @@ class Peer {
   }
 
   Result<PeerOutcome> run() {
-    if (const Status status = folder_.lock(); !status) return status.error();
-    if (const Status status = open_network(); !status) return status.error();
+    if (Status status = folder_.lock(); !status) return status.error();
+    if (Status status = open_network(); !status) return status.error();
     prepare_agent();
     while (!over_) {
       const bool all_spoke = hub_.wait_for_all(std::min(next_beat_, last_work_ + patience_));
@@ -238,8 +238,8 @@ class Peer {
     hooks_.log->info("ended outcome={} activations={} residual={:.3g}",
                      converged ? "converged" : "stopped", agent_->activations(),
                      agent_->residual());
-    if (const Status status = folder_.write_results(config_, problem_, agent_->answer(),
-                                                    status_.phase, to_json(status_));
+    if (Status status = folder_.write_results(config_, problem_, agent_->answer(), status_.phase,
+                                              to_json(status_));
         !status) {
       hooks_.log->error("no model: {}", status.error().text());
       return PeerOutcome::unsaved;

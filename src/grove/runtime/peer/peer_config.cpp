@@ -177,7 +177,7 @@ Status check_security(const PeerConfig& config) {
 }
 
 Status check(const PeerConfig& config) {
-  if (const Status status = check_names(config); !status) return status;
+  if (Status status = check_names(config); !status) return status;
   if (!is_address(config.listen))
     return Error{"", fmt::format("listen: '{}' is not possible; expected HOST:PORT, such as "
                                  "127.0.0.1:7000",
@@ -186,7 +186,7 @@ Status check(const PeerConfig& config) {
     return Error{"", fmt::format("metrics: '{}' is not possible; expected HOST:PORT, such as "
                                  "127.0.0.1:9100",
                                  config.metrics)};
-  if (const Status status = check_security(config); !status) return status;
+  if (Status status = check_security(config); !status) return status;
   if (!is_druid(config.training.method))
     return Error{"",
                  fmt::format("method: {} needs lock-step rounds; expected one of the DRUID family",
@@ -219,8 +219,7 @@ Result<PeerConfig> read_peer_config(const std::filesystem::path& path) {
        {&config.training.data, &config.ca, &config.certificate, &config.key, &config.state})
     make_absolute(*name, folder);
   if (config.members == 0) config.members = 1 + config.neighbours.size();
-  if (const Status status = check(config); !status)
-    return Error{path.string(), status.error().what};
+  if (Status status = check(config); !status) return Error{path.string(), status.error().what};
   return config;
 }
 

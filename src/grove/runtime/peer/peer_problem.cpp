@@ -17,7 +17,7 @@ Result<Dataset> load_shard(const PeerConfig& config) {
       load_dataset(training.data, kind, training.seed, {.label_column = training.label_column});
   if (!shard) return shard.error();
   if (classes && config.labels)
-    if (const Status status = apply_labels(*config.labels, *shard); !status) return status.error();
+    if (Status status = apply_labels(*config.labels, *shard); !status) return status.error();
   const auto features = static_cast<Index>(config.features);
   if (features > 0 && shard->samples.dimension() > features)
     return Error{"features", fmt::format("{} has {} columns; expected at most {}", training.data,

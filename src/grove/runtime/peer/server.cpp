@@ -20,7 +20,7 @@ class Server::Service final : public v1::Peer::Service {
   grpc::Status Link(grpc::ServerContext* context, Stream* stream) override {
     const auto cancel = [context] { context->TryCancel(); };
     const auto id = cancels_.add(cancel, monotonic_seconds() + hello_seconds);
-    const grpc::Status status = talk(*context, *stream, id);
+    grpc::Status status = talk(*context, *stream, id);
     cancels_.remove(id);
     return status;
   }

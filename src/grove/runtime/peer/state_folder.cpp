@@ -66,8 +66,7 @@ Status StateFolder::write_results(const PeerConfig& config, const PeerProblem& p
                    problem.regularizer.value(answer)};
   if (config.training.intercept) model.intercept = answer[problem.features];
   summary["outcome"] = phase == "done" ? "converged" : "stopped";
-  if (const Status status =
-          write_file_atomically(folder_ / "model.json", to_json(model).dump(1) + "\n");
+  if (Status status = write_file_atomically(folder_ / "model.json", to_json(model).dump(1) + "\n");
       !status)
     return status;
   return write_file_atomically(folder_ / "summary.json", summary.dump(1) + "\n");

@@ -36,14 +36,10 @@ Supervisor::Supervisor(const Layout& layout, std::filesystem::path program)
 Supervisor::~Supervisor() {
   terminate();
   const double until = monotonic_seconds() + 5;
-  while (any_running() && monotonic_seconds() < until) {
-    look(monotonic_seconds());
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
   for (const Child& child : children_)
-    if (child.state == State::running) {
-      ::kill(child.process, SIGKILL);
-      ::waitpid(child.process, nullptr, 0);
+    while (child.state == State::running && ::waitpid(child.process, nullptr, WNOHANG) == 0) {
+      if (monotonic_seconds() >= until) ::kill(child.process, SIGKILL);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
 }
 

@@ -1,0 +1,48 @@
+#include "grove/agent/stall_watch.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace grove {
+namespace {
+
+/// Activations until the weight was raised; 0: not within 1000.
+int first_change(double disagreement, double movement, double decay, double depth = 2) {
+  StallWatch watch;
+  for (int k = 1; k <= 1000; ++k) {
+    if (watch.observe(disagreement, movement, depth)) return k;
+    disagreement *= decay;
+    movement *= decay;
+  }
+  return 0;
+}
+
+TEST(StallWatch, RaisesWhereAgentsDisagreeAndStandStill) {
+  EXPECT_EQ(first_change(1, 1e-3, 0.999), 28);  // two windows of 10 + 2 * 2
+  EXPECT_EQ(first_change(1, 1e-3, 0.999, 20), 100);
+}
+
+TEST(StallWatch, LeavesLinksAloneThatMakeProgress) {
+  EXPECT_EQ(first_change(1, 1e-3, 0.8), 0);  // 0.8^14 = 0.04
+}
+
+TEST(StallWatch, LeavesLinksAloneWhereAgentsMoveAsMuchAsTheyDisagree) {
+  EXPECT_EQ(first_change(1, 0.1, 0.999), 0);
+}
+
+TEST(StallWatch, DoesNotMindTheScale) {
+  for (const double scale : {1e-30, 1e-12, 1e12})
+    EXPECT_EQ(first_change(scale, 1e-3 * scale, 0.999), 28);
+}
+
+TEST(StallWatch, ComesToAnEnd) {
+  StallWatch watch;
+  int changes = 0;
+  for (int k = 0; k < 100000; ++k) changes += watch.observe(1, 0, 2);
+  EXPECT_EQ(changes, static_cast<int>(StallWatch::most_changes));
+  EXPECT_EQ(watch.factor(), std::pow(StallWatch::change, changes));
+}
+
+}  // namespace
+}  // namespace grove

@@ -1,0 +1,123 @@
+// Safeguards that act, each within bounds: links that prove too soft are raised, and curvatures are
+// told anew only so often.
+
+#include <gtest/gtest.h>
+
+#include "grove/agent/curvature.h"
+#include "grove/run/method_setup.h"
+#include "support/network.h"
+
+namespace grove::testing_support {
+namespace {
+
+/// Two cliques of eight joined by one link: hops from agent 0 say that the network is three links
+/// deep, but news passes the one link a sixteenth at a time.
+Problem dumbbell() {
+  Problem problem = make_problem({.agents = 16, .samples = 480, .features = 4});
+  std::vector<std::pair<unsigned, unsigned>> edges{{7, 8}};
+  for (const unsigned first : {0u, 8u})
+    for (unsigned i = 0; i < 8; ++i)
+      for (unsigned j = i + 1; j < 8; ++j) edges.emplace_back(first + i, first + j);
+  problem.graph = graph_of(16, edges);
+  return problem;
+}
+
+struct Ending {
+  Round rounds = 0;                   ///< until the error was below 1e-10 of its scale; 1500: never
+  std::vector<std::uint32_t> raised;  ///< agents that raised their links, once for every time
+};
+
+Ending play(const Problem& problem, bool watchful) {
+  const Instance instance = problem.instance();
+  const Vector optimum = problem.prepared().reference->x;
+  EXPECT_LT(optimality_violation(problem, optimum), 1e-10);
+  Config config;
+  config.agents = problem.agents();
+  MethodSetup setup = *set_up_method(config, instance);
+  for (MethodOptions& options : setup.options)
+    std::get<CurvatureDruidOptions>(options).watchful = watchful;
+  Simulator simulator(make_agents(config, instance, setup), instance.graph,
+                      Schedule(1, setup.participation, setup.work_loads), {.threads = 1});
+  const double scale = static_cast<double>(problem.agents()) * optimum.squaredNorm();
+  while (squared_distance(simulator.agents(), optimum) > 1e-10 * scale && simulator.round() < 1500)
+    simulator.advance();
+  Ending ending{.rounds = simulator.round()};
+  for (std::uint32_t i = 0; i < problem.agents(); ++i)
+    ending.raised.insert(ending.raised.end(), simulator.agents()[i]->events().size(), i);
+  return ending;
+}
+
+TEST(StallSafeguard, RaisesTheLinksAtABottleneckSoThatTheRunConverges) {
+  const Ending without = play(dumbbell(), false), with = play(dumbbell(), true);
+  EXPECT_TRUE(without.raised.empty());
+  EXPECT_LT(2 * with.rounds, without.rounds) << with.rounds << " and " << without.rounds;
+  EXPECT_FALSE(with.raised.empty());
+  for (const std::uint32_t agent : with.raised) EXPECT_TRUE(agent == 7 || agent == 8) << agent;
+}
+
+TEST(StallSafeguard, LeavesRunsAloneThatMakeProgress) {
+  for (const char* graph : {"ring", "star", "complete", "path"}) {
+    const Problem problem =
+        make_problem({.agents = 12, .samples = 240, .features = 4, .graph = graph});
+    const Ending without = play(problem, false), with = play(problem, true);
+    EXPECT_TRUE(with.raised.empty()) << graph;
+    EXPECT_EQ(with.rounds, without.rounds) << graph;
+  }
+}
+
+/// f(x) = 500 x^2 right of zero and x^2 / 2 left of it: a thousand times as stiff on one side.
+class Lopsided final : public Objective {
+ public:
+  Index dimension() const override { return 1; }
+  Index samples() const override { return 1; }
+  double evaluate(const Vector& x, Batch, Vector* gradient, Matrix* hessian,
+                  ObjectiveScratch&) const override {
+    const double h = x[0] > 0 ? 1000 : 1;
+    if (gradient) *gradient = h * x;
+    if (hessian) *hessian = Matrix::Constant(1, 1, h);
+    return 0.5 * h * x[0] * x[0];
+  }
+  double evaluate_curvatures(const Vector&, Batch, Vector*, std::span<double>,
+                             ObjectiveScratch&) const override {
+    return 0;
+  }
+  void weighted_hessian_times(std::span<const double>, Batch, const Vector&, Vector&,
+                              ObjectiveScratch&) const override {}
+  double smoothness() const override { return 1000; }
+};
+
+// A neighbour that sits now far on one side and now far on the other drags the agent back and forth
+// over the kink, so that every Hessian contradicts the one before. The limit on their ratio starts
+// at 3 and passes 1000 after so many times that they fit into the first half of the run.
+TEST(CurvatureRefresh, ComesToAnEndWhateverTheHessianDoes) {
+  const CurvatureForm form{CurvatureShape::full};
+  CurvatureDruidAgent agent({.form = form, .watchful = false, .thrifty = false},
+                            {.id = AgentId{0},
+                             .neighbours = {{AgentId{1}}},
+                             .objective = std::make_shared<Lopsided>(),
+                             .regularizer = {.regularized = 1},
+                             .network_size = 2,
+                             .start = Vector::Constant(1, 1.0)});
+  Workspace workspace;
+  const auto hear = [&](double x, bool with_curvature, std::uint64_t sequence) {
+    std::vector<double> said{NetworkDepth(false, 2).word(), x};
+    if (with_curvature) Curvature(form, Matrix::Constant(1, 1, 10)).append_words(said);
+    agent.receive(0, {AgentId{1}, sequence, said});
+  };
+  constexpr int half = 12000;
+  int told[2] = {0, 0};
+  std::uint64_t bytes = 0;
+  for (int k = 1; k <= 2 * half; ++k) {
+    agent.activate({.round = static_cast<Round>(k), .local_steps = 3}, workspace);
+    const std::uint64_t sent = agent.cost().bytes_sent - bytes;
+    bytes += sent;
+    told[k <= half ? 0 : 1] += sent > 2 * sizeof(double);  // depth and x_i are always there
+    hear(k % 2 == 0 ? 1e3 : -1e3, k == 1, static_cast<std::uint64_t>(k));
+    agent.end_round();
+  }
+  EXPECT_GT(told[0], 20) << "the Hessian was to contradict itself";
+  EXPECT_EQ(told[1], 0);
+}
+
+}  // namespace
+}  // namespace grove::testing_support
