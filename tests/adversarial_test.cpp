@@ -53,10 +53,7 @@ struct Trial {
   Vector optimum = problem.prepared().reference->x;
 
   /// max_i |x_i - x*| / |x*| at the end.
-  double error(std::uint64_t seed) const {
-    const MethodCase method{
-        "", DruidOptions{.link = LinkKind::edge, .penalty = 0.3, .theta_penalty = 0.6, .prox = 0.2},
-        1};
+  double error(const MethodCase& method, std::uint64_t seed) const {
     EventSimulator simulator(make_agents_of(method, instance), instance.graph,
                              std::vector<int>(instance.agents(), 1),
                              drawn_faults(seed, instance.agents()));
@@ -68,23 +65,49 @@ struct Trial {
   }
 };
 
-TEST(AdversarialNetwork, NeverKeepsTheAgentsFromTheOptimum) {
+MethodCase curvature(CurvatureForm form) {
+  return {"", CurvatureDruidOptions{.link = LinkKind::edge, .form = form}, 1};
+}
+
+struct LinkWeighing {
+  const char* name;
+  MethodCase method;
+};
+
+class AdversarialNetwork : public testing::TestWithParam<LinkWeighing> {};
+INSTANTIATE_TEST_SUITE_P(
+    , AdversarialNetwork,
+    testing::Values(LinkWeighing{"Number",
+                                 {"",
+                                  DruidOptions{.link = LinkKind::edge,
+                                               .penalty = 0.3,
+                                               .theta_penalty = 0.6,
+                                               .prox = 0.2},
+                                  1}},
+                    LinkWeighing{"Diagonal", curvature({CurvatureShape::diagonal})},
+                    LinkWeighing{"LowRank", curvature({CurvatureShape::low_rank, 1})},
+                    LinkWeighing{"Full", curvature({CurvatureShape::full})}),
+    [](const auto& given) { return given.param.name; });
+
+TEST_P(AdversarialNetwork, NeverKeepsTheAgentsFromTheOptimum) {
   const Trial trial;
+  const MethodCase& method = GetParam().method;
   ASSERT_LT(optimality_violation(trial.problem, trial.optimum), 1e-11);
   if (const char* replayed = std::getenv("GROVE_ADVERSARIAL_SEED")) {
-    EXPECT_LT(trial.error(std::strtoull(replayed, nullptr, 10)), 1e-8) << "seed " << replayed;
+    EXPECT_LT(trial.error(method, std::strtoull(replayed, nullptr, 10)), 1e-8)
+        << "seed " << replayed;
     return;
   }
   std::vector<double> errors(seeds);
   tbb::parallel_for(std::uint64_t{0}, seeds,
-                    [&](std::uint64_t k) { errors[k] = trial.error(k + 1); });
+                    [&](std::uint64_t k) { errors[k] = trial.error(method, k + 1); });
   for (std::uint64_t k = 0; k < seeds; ++k)
     EXPECT_LT(errors[k], 1e-8) << "replay with GROVE_ADVERSARIAL_SEED=" << k + 1;
 }
 
-TEST(AdversarialNetwork, ReplaysExactlyFromItsSeed) {
+TEST_P(AdversarialNetwork, ReplaysExactlyFromItsSeed) {
   const Trial trial;
-  EXPECT_EQ(trial.error(17), trial.error(17));
+  EXPECT_EQ(trial.error(GetParam().method, 17), trial.error(GetParam().method, 17));
 }
 
 }  // namespace

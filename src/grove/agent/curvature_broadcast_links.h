@@ -19,6 +19,10 @@ class CurvatureBroadcastLinks final : public CurvatureLinks {
   std::span<const double> payload_to(std::size_t slot) const override;
   bool receive(std::size_t slot, const Message& message, const Vector& x) override;
   void end_round(const Vector& x, bool spoke) override;
+  void not_said(std::size_t) override {}
+  void connect(const Vector& x) override;
+  void disconnect(std::size_t slot) override;
+  double disagreement(const Vector& x) const override;
   void save(ByteWriter& writer) const override;
   void load(ByteReader& reader) override;
 

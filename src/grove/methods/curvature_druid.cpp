@@ -76,11 +76,13 @@ void CurvatureDruidAgent::introduce(const Activation& activation, Workspace& wor
   workspace.point = x_;
   workspace.pull.setZero();
   newton_.take_hessian(*context_.objective, turn, workspace, cost_);
-  const double mean = newton_.hessian().diagonal().mean();
-  const Coupling ridge{.scalar = mean > 0 ? light_ridge * mean : 1.0};
-  newton_.minimize({*context_.objective, x_, workspace.pull, ridge, ridge, share_}, introduction,
-                   turn, workspace, cost_);
-  x_ = workspace.point;
+  if (options_.solve_alone) {
+    const double mean = newton_.hessian().diagonal().mean();
+    const Coupling ridge{.scalar = mean > 0 ? light_ridge * mean : 1.0};
+    newton_.minimize({*context_.objective, x_, workspace.pull, ridge, ridge, share_}, introduction,
+                     turn, workspace, cost_);
+    x_ = workspace.point;
+  }
   publish(activation);
 }
 
@@ -97,7 +99,7 @@ void CurvatureDruidAgent::improve(const Activation& activation, Workspace& works
                    {.steps = activation.local_steps, .thrifty = options_.thrifty},
                    {context_.seed, context_.id, activation}, workspace, cost_);
   x_ = workspace.point;
-  if (links_->outrun() || has_drifted()) publish(activation);
+  if (links_->outrun() || renumbered_ || has_drifted()) publish(activation);
 }
 
 /// The Hessian with a floor of its own scale: positive definite whatever the data. A kink of r
@@ -144,6 +146,7 @@ void CurvatureDruidAgent::publish(const Activation& activation) {
   checked_ = newton_.hessians_taken();
   published_scale_ = scale();
   ++times_published_;
+  renumbered_ = false;
   links_->publish(Curvature(options_.form, published_), activation.round, x_);
 }
 
@@ -175,6 +178,33 @@ void CurvatureDruidAgent::receive(std::size_t slot, const Message& message) {
 void CurvatureDruidAgent::end_round() {
   links_->end_round(x_, spoke_);
   spoke_ = false;
+}
+
+void CurvatureDruidAgent::add_neighbour(const Neighbour& neighbour) {
+  context_.neighbours.push_back(neighbour);
+  said_.emplace_back();
+  links_->connect(x_);
+}
+
+void CurvatureDruidAgent::drop_neighbour(std::size_t slot) {
+  const auto at = static_cast<std::ptrdiff_t>(slot);
+  context_.neighbours.erase(context_.neighbours.begin() + at);
+  said_.erase(said_.begin() + at);
+  links_->disconnect(slot);
+  heard_curvature_ = true;  // the mean of those that remain is another
+}
+
+void CurvatureDruidAgent::hold(bool holds, const Regularizer& regularizer,
+                               std::size_t network_size) {
+  depth_.set_network_size(static_cast<double>(network_size));
+  if (holds) depth_.become_root();
+  if (!options_.theta_penalty) return;
+  if (!holds || regularizer.trivial())
+    theta_.reset();
+  else if (theta_)
+    theta_->set_network_size(network_size);
+  else
+    theta_.emplace(regularizer, *options_.theta_penalty, network_size, x_);
 }
 
 /// x_i itself is as sparse as r makes it, and feasible, where the agent has its share of r.

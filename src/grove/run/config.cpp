@@ -114,7 +114,7 @@ void add_method_options(Config& config, std::vector<Option>& options) {
   options.push_back(
       penalty_option({"penalty", "auto | MU | scalar | diagonal | low-rank:K | full",
                       "weight of the links: mu_z, or the curvature of their ends (auto: curvature "
-                      "for druid-vl, but 1e-3 with minibatch, linearized or free-running)",
+                      "for druid-vl, but 1e-3 with minibatch or linearized)",
                       method},
                      config.penalty));
   options.push_back(number_option(
@@ -241,7 +241,7 @@ bool needs_everyone(Method method) { return !is_druid(method); }
 
 bool bears_curvature(const Config& config) {
   return config.method == Method::druid_vl && config.sampling != SamplingKind::minibatch &&
-         config.local_model == LocalModelKind::augmented && !config.free_running &&
+         config.local_model == LocalModelKind::augmented &&
          !(config.prox && std::holds_alternative<TunedProx>(config.prox->value));
 }
 

@@ -185,6 +185,12 @@ void note_linearized_bound(const Config& config, const Instance& instance, Metho
 
 }  // namespace
 
+PenaltyChoice automatic_penalty(const Config& config, Index dimension) {
+  if (bears_curvature(config) && dimension <= largest_with_curvature)
+    return automatic_form(dimension);
+  return automatic_number;
+}
+
 Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
   MethodSetup setup;
   note_idle_options(config, setup.notes);
@@ -197,10 +203,7 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
       takes_local_steps(config.method) ? std::move(*work) : std::vector<int>(config.agents, 1);
   setup.participation = std::move(*participation);
 
-  if (config.penalty.is_auto())
-    config.penalty = bears_curvature(config) && instance.dimension() <= largest_with_curvature
-                         ? PenaltyChoice(automatic_form(instance.dimension()))
-                         : PenaltyChoice(automatic_number);
+  if (config.penalty.is_auto()) config.penalty = automatic_penalty(config, instance.dimension());
   if (config.penalty.curvature()) {
     if (Status status = set_up_curvature(config, instance, setup); !status) return status.error();
   } else if (is_druid(config.method)) {
