@@ -158,8 +158,8 @@ double CurvatureEdgeLinks::disagreement(const Vector&) const {
   double largest = 0;
   for (std::size_t slot = 0; slot < links_.size(); ++slot) {
     if (agreed_[slot] == 0) return std::numeric_limits<double>::infinity();
-    largest = std::max(
-        largest, weights_.displacement(slot, mismatch_.col(static_cast<Index>(slot))));
+    largest =
+        std::max(largest, weights_.displacement(slot, mismatch_.col(static_cast<Index>(slot))));
   }
   return largest;
 }

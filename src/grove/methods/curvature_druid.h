@@ -19,7 +19,7 @@ struct CurvatureDruidOptions {
   /// mu_theta of the paper's copy of x at one agent. Without it every agent keeps its own share of
   /// r in its local model, which needs no penalty: sum f_i + n r = sum (f_i + r).
   std::optional<double> theta_penalty;
-  bool thrifty = true;  ///< as many local steps as pay, at most those of the activation
+  bool thrifty = true;      ///< as many local steps as pay, at most those of the activation
   bool solve_alone = true;  ///< first of all; without it the agent begins where it is
   Sampling sampling = FullBatches{};  ///< not MiniBatches: their noise would pass for curvature
 };

@@ -73,7 +73,8 @@ std::string encode(const Checkpoint& checkpoint) {
   digest.update(checkpoint.agent);
   std::string file;
   file.reserve(magic.size() + digest_digits + head.bytes().size() + checkpoint.agent.size());
-  return file.append(magic).append(digest.finish()).append(head.bytes()).append(checkpoint.agent);
+  file.append(magic).append(digest.finish()).append(head.bytes()).append(checkpoint.agent);
+  return file;
 }
 
 Result<Checkpoint> decode(std::string_view bytes) {

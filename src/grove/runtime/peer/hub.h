@@ -86,7 +86,6 @@ class Hub {
   /// The next thing to say; waits for it. False: the session is over.
   bool next(const std::string& name, std::uint64_t session, v1::Envelope& envelope);
   /// False: the neighbour broke the protocol and the session must end.
-  /// An iterate is moved out of the envelope.
   bool deliver(const std::string& name, std::uint64_t session, v1::Envelope& envelope);
   void end_session(const std::string& name, std::uint64_t session);
   void close();  ///< ends all sessions and waits

@@ -99,7 +99,9 @@ void Hub::keep(Link& link, v1::Iterate& iterate) {
   link.latest = iterate.sequence();
   if (iterate.weight().has_curvature()) link.latest_version = iterate.weight().version();
   if (link.fresh) keep_curvature(link.heard, iterate);
-  link.heard.Swap(&iterate);
+  // A copy: protobuf doubles its array while it reads, and would keep up to twice what is needed.
+  v1::Iterate exact(iterate);
+  link.heard.Swap(&exact);
   link.fresh = true;
   ++link.counts.iterates_received;
   news_.notify_one();
@@ -120,12 +122,11 @@ bool Hub::deliver(const std::string& name, std::uint64_t session, v1::Envelope& 
   if (flaw) {
     // It is refused below.
   } else if (envelope.has_iterate()) {
-    flaw = flaw_of(envelope.iterate(),
-                   {.shape = terms_.shape,
-                    .float32 = link.float32,
-                    .latest = link.latest,
-                    .latest_own = std::max(newest_said_, newest_heard_of_self_),
-                    .latest_version = link.latest_version});
+    flaw = flaw_of(envelope.iterate(), {.shape = terms_.shape,
+                                        .float32 = link.float32,
+                                        .latest = link.latest,
+                                        .latest_own = std::max(newest_said_, newest_heard_of_self_),
+                                        .latest_version = link.latest_version});
     if (!flaw) keep(link, *envelope.mutable_iterate());
   } else if (envelope.has_heartbeat()) {
     flaw = flaw_of(envelope.heartbeat());

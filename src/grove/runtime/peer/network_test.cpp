@@ -132,9 +132,8 @@ class PeerNetworkWith : public testing::TestWithParam<bool> {
     return small_problem(4, GetParam() ? PenaltyChoice() : PenaltyChoice(3e-3));
   }
 };
-INSTANTIATE_TEST_SUITE_P(, PeerNetworkWith, testing::Bool(), [](const auto& given) {
-  return given.param ? "Curvature" : "Number";
-});
+INSTANTIATE_TEST_SUITE_P(, PeerNetworkWith, testing::Bool(),
+                         [](const auto& given) { return given.param ? "Curvature" : "Number"; });
 
 // l1 logistic regression on ijcnn1, ten peers over mutual TLS.
 TEST(PeerNetwork, TenPeersReachTheCentralizedOptimum) {

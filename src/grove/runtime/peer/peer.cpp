@@ -92,8 +92,7 @@ class Peer {
     // One end of each link dials: the one whose name comes first, or the newcomer.
     for (const auto& neighbour : config_.neighbours)
       if (config_.join || config_.name < neighbour.name)
-        dialers_.push_back(
-            std::make_unique<Dialer>(neighbour, identity, shape, hub_, hooks_.log));
+        dialers_.push_back(std::make_unique<Dialer>(neighbour, identity, shape, hub_, hooks_.log));
     if (!config_.metrics.empty()) {
       auto metrics = Metrics::serve(config_.metrics, [this] { return status(); });
       if (!metrics) return metrics.error();

@@ -14,18 +14,16 @@ std::uint64_t next_life(std::uint64_t sequence) {
   return ((sequence >> life_bits) + 1) << life_bits;
 }
 
-Regularizer no_regularizer(const PeerProblem& problem) {
-  return {.regularized = problem.features};
-}
+Regularizer no_regularizer(const PeerProblem& problem) { return {.regularized = problem.features}; }
 
 AgentContext context_of(const PeerProblem& problem, const std::string& name, std::uint64_t seed,
                         Vector start) {
-  return {.id = AgentId{agent_number(name)},
-          .seed = seed,
-          .objective = problem.objective,
-          .regularizer =
-              problem.shares_regularizer() ? problem.regularizer : no_regularizer(problem),
-          .start = std::move(start)};
+  return {
+      .id = AgentId{agent_number(name)},
+      .seed = seed,
+      .objective = problem.objective,
+      .regularizer = problem.shares_regularizer() ? problem.regularizer : no_regularizer(problem),
+      .start = std::move(start)};
 }
 
 std::unique_ptr<OpenAgent> make_open_agent(const PeerProblem& problem, AgentContext context,

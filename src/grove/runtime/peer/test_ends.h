@@ -37,8 +37,8 @@ class End {
         identity_(identity_of(name)),
         hub(complete(name, std::move(terms)), logger_to(log)) {
     server = std::move(*Server::start(
-        {.listen = listen, .identity = identity_, .shape = test_dimension, .neighbours = 4},
-        hub, {.status_json = [] { return "{}"; }, .stop = [this] { stopped = true; }}));
+        {.listen = listen, .identity = identity_, .shape = test_dimension, .neighbours = 4}, hub,
+        {.status_json = [] { return "{}"; }, .stop = [this] { stopped = true; }}));
   }
   ~End() {
     hub.close();

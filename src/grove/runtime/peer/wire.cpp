@@ -36,10 +36,9 @@ std::string shown(std::string_view text) {
 
 std::string_view name_of(Refusal refusal) {
   constexpr std::array<std::string_view, refusal_kinds> names{
-      "wrong_protocol",  "wrong_network",  "wrong_problem",  "wrong_name",
-      "unknown_peer",    "duplicate_peer", "malformed",      "too_large",
-      "wrong_dimension", "not_finite",     "stale_sequence", "absurd_sequence",
-      "wrong_curvature", "stale_curvature"};
+      "wrong_protocol", "wrong_network",   "wrong_problem",   "wrong_name",      "unknown_peer",
+      "duplicate_peer", "malformed",       "too_large",       "wrong_dimension", "not_finite",
+      "stale_sequence", "absurd_sequence", "wrong_curvature", "stale_curvature"};
   return names[static_cast<std::size_t>(refusal)];
 }
 
@@ -83,17 +82,16 @@ std::optional<Flaw> flaw_of(const v1::Weight& weight, std::uint64_t sequence,
     return version >= least && (version < 0 || static_cast<std::uint64_t>(version) <= most);
   };
   if (!within(weight.version(), 0, sequence))
-    return Flaw{Refusal::absurd_sequence, fmt::format("version {} of a curvature in iterate {}",
-                                                      weight.version(), sequence)};
+    return Flaw{Refusal::absurd_sequence,
+                fmt::format("version {} of a curvature in iterate {}", weight.version(), sequence)};
   if (!within(weight.of_yours(), CurvatureMessage::none, terms.latest_own))
-    return Flaw{Refusal::absurd_sequence, fmt::format("version {} of this peer's curvature",
-                                                      weight.of_yours())};
+    return Flaw{Refusal::absurd_sequence,
+                fmt::format("version {} of this peer's curvature", weight.of_yours())};
   if (!std::isfinite(weight.hops()) || !std::isfinite(weight.depth()))
     return Flaw{Refusal::not_finite, "distances are not finite"};
   if (weight.has_curvature() && weight.version() < terms.latest_version)
-    return Flaw{Refusal::stale_curvature,
-                fmt::format("curvature of version {} after {}", weight.version(),
-                            terms.latest_version)};
+    return Flaw{Refusal::stale_curvature, fmt::format("curvature of version {} after {}",
+                                                      weight.version(), terms.latest_version)};
   return std::nullopt;
 }
 
@@ -140,8 +138,8 @@ std::optional<Flaw> flaw_of(const v1::Curvature& curvature, const LinkShape& sha
   if (!shape.curvature || curvature.kind() != kind_of(shape.curvature->shape) ||
       curvature.rank() != static_cast<std::uint64_t>(shape.curvature->rank))
     return Flaw{Refusal::wrong_curvature,
-                fmt::format("curvature of kind {} and rank {}",
-                            static_cast<int>(curvature.kind()), curvature.rank())};
+                fmt::format("curvature of kind {} and rank {}", static_cast<int>(curvature.kind()),
+                            curvature.rank())};
   const std::size_t expected = shape.curvature->floats(shape.dimension);
   const auto size = static_cast<std::size_t>(curvature.numbers_size());
   if (size != expected)
@@ -223,8 +221,7 @@ void pack(const Message& message, const LinkShape& shape, bool float32, v1::Iter
 
 std::span<const double> payload_of(const v1::Iterate& iterate, const LinkShape& shape,
                                    std::vector<double>& buffer) {
-  const std::span values(iterate.values().data(),
-                         static_cast<std::size_t>(iterate.values_size()));
+  const std::span values(iterate.values().data(), static_cast<std::size_t>(iterate.values_size()));
   if (!shape.curvature && iterate.rounded_size() == 0) return values;
   buffer.clear();
   if (shape.curvature) {

@@ -54,10 +54,9 @@ inline void fuzz_wire(std::string_view bytes) {
   if (envelope.has_heartbeat()) (void)flaw_of(envelope.heartbeat());
   if (!envelope.has_iterate()) return;
   fuzz_iterate(envelope.iterate(), dimension);
-  for (const CurvatureForm form : {CurvatureForm{CurvatureShape::scalar},
-                                   CurvatureForm{CurvatureShape::diagonal},
-                                   CurvatureForm{CurvatureShape::low_rank, 2},
-                                   CurvatureForm{CurvatureShape::full}})
+  for (const CurvatureForm form :
+       {CurvatureForm{CurvatureShape::scalar}, CurvatureForm{CurvatureShape::diagonal},
+        CurvatureForm{CurvatureShape::low_rank, 2}, CurvatureForm{CurvatureShape::full}})
     fuzz_iterate(envelope.iterate(), {dimension, form});
 }
 
