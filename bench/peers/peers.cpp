@@ -60,15 +60,13 @@ Rate rate_of_peer(Sender& sender, const peer::TlsIdentity& identity, Sender::Job
   peer::Hub hub({.network = bench_network,
                  .self = receiver_name,
                  .fingerprint = bench_fingerprint,
-                 .dimension = job.dimension},
+                 .shape = job.dimension},
                 log);
   for (int k = 0; k < job.streams; ++k) hub.add_link(sender_name(k));
   const auto degree = static_cast<std::size_t>(job.streams);
-  const auto server = peer::Server::start({.listen = "127.0.0.1:0",
-                                           .identity = identity,
-                                           .dimension = job.dimension,
-                                           .neighbours = degree},
-                                          hub, {.status_json = [] { return "{}"; }, .stop = [] {}});
+  const auto server = peer::Server::start(
+      {.listen = "127.0.0.1:0", .identity = identity, .shape = job.dimension, .neighbours = degree},
+      hub, {.status_json = [] { return "{}"; }, .stop = [] {}});
   job.port = (*server)->port();
   sender.start(job);
   EdgeLinks links(std::vector<double>(degree, 1e-3), Vector::Zero(job.dimension));

@@ -34,7 +34,8 @@ void flood(const Sender::Job& job, int stream_number, const peer::CertifiedKey& 
   hello.set_fingerprint(bench_fingerprint);
   stream->Write(envelope);
   const std::vector<double> values(static_cast<std::size_t>(job.dimension), 0.5);
-  peer::pack(1, values, false, *envelope.mutable_iterate());
+  peer::pack({.from = {}, .sequence = 1, .payload = values}, job.dimension, false,
+             *envelope.mutable_iterate());
   // Both ends of a link read: a client that does not was measured to be about three times
   // as slow, which would flatter the peer.
   std::thread reader([&] {

@@ -212,6 +212,18 @@ class CommandLine(unittest.TestCase):
         for rank in record["ranks"]:
             self.assertEqual(rank["bytes_sent"], rank["vectors_sent"] * (8 * dimension + 16))
 
+    def test_free_running_weighs_its_links_by_curvature_unless_told_otherwise(self):
+        options = ["synthetic:ijcnn-like,samples=1200", "--link", "edge", "--free-running", "--graph", "ring",
+                   "--l1", "1e-3", "--tolerance", "1e-7", "--rounds", "100000", "--threads", "1"]
+        for penalty in ["auto", "low-rank:4", "diagonal"]:
+            result = mpirun(3, *options, "--penalty", penalty, "--slow-rank", "1:10", "--record",
+                            self.file("free.json"))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            record = read(self.file("free.json"))
+            self.assertEqual(record["config"]["penalty"], "full" if penalty == "auto" else penalty)
+            self.assertEqual(record["outcome"]["status"], "converged")
+            self.assertLess(record["trace"][-1]["relative_error"], 1e-8)
+
     def test_free_running_is_refused_where_it_cannot_be(self):
         for options, wanted in [(["--free-running"], "--link edge"),
                                 (["--free-running", "--link", "edge", "--participation", "0.5"],

@@ -48,6 +48,9 @@ class Agent {
   /// What the latest activation says to the neighbour in that slot of the context.
   virtual Message message_to(std::size_t slot) const = 0;
 
+  /// The runtime could not send it: the neighbour had not taken the one before, or is away.
+  virtual void not_said(std::size_t /*slot*/) {}
+
   /// From the neighbour in that slot. Stale messages (by sequence) change nothing.
   virtual void receive(std::size_t slot, const Message& message) = 0;
 

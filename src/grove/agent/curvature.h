@@ -35,9 +35,12 @@ class Curvature {
   Curvature() = default;  ///< none
   /// The form's picture of a positive definite matrix.
   Curvature(CurvatureForm form, const Matrix& matrix);
-  /// From a message; nothing if it does not fit the form or is not positive on the diagonal.
+  /// From a message; nothing if it does not fit the form or is not positive definite.
   static std::optional<Curvature> from_words(CurvatureForm form, Index dimension,
                                              std::span<const double> words);
+
+  /// Whether the numbers, form.floats(dimension) of them, are those of a positive definite matrix.
+  static bool sound(CurvatureForm form, Index dimension, std::span<const float> numbers);
 
   bool known() const { return !numbers_.empty(); }
   void append_words(std::vector<double>& words) const;  ///< what from_words reads
@@ -47,7 +50,6 @@ class Curvature {
 
  private:
   void set_low_rank(const Matrix& matrix);
-  bool sound() const;
 
   CurvatureForm form_;
   Index dimension_ = 0;

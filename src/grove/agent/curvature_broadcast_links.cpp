@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "grove/agent/matrix_columns.h"
+
 namespace grove {
 
 CurvatureBroadcastLinks::CurvatureBroadcastLinks(CurvatureForm form, Index dimension,
@@ -26,8 +28,8 @@ void CurvatureBroadcastLinks::add_pull(const Vector& x, Vector& pull) const {
   }
 }
 
-double CurvatureBroadcastLinks::disagreement(const Vector& x, Vector& difference,
-                                             Vector& product) const {
+double CurvatureBroadcastLinks::tension(const Vector& x, Vector& difference,
+                                        Vector& product) const {
   double sum = 0;
   for (Index slot = 0; slot < dual_.cols(); ++slot) {
     if (!weights_.works(slot)) continue;
@@ -77,6 +79,27 @@ void CurvatureBroadcastLinks::end_round(const Vector& x, bool spoke) {
   if (!next_own_.known()) return;
   weights_.set_own(std::move(next_own_));
   next_own_ = {};
+}
+
+void CurvatureBroadcastLinks::connect(const Vector& x) {
+  weights_.add_slot();
+  next_theirs_.emplace_back();
+  append_column(heard_, x);
+  append_column(dual_, Vector::Zero(x.size()));
+  heard_now_.push_back(0);
+}
+
+void CurvatureBroadcastLinks::disconnect(std::size_t slot) {
+  const auto at = static_cast<std::ptrdiff_t>(slot);
+  weights_.remove_slot(slot);
+  next_theirs_.erase(next_theirs_.begin() + at);
+  remove_column(heard_, static_cast<Index>(slot));
+  remove_column(dual_, static_cast<Index>(slot));
+  heard_now_.erase(heard_now_.begin() + at);
+}
+
+double CurvatureBroadcastLinks::disagreement(const Vector& x) const {
+  return heard_.cols() == 0 ? 0 : (heard_.colwise() - x).colwise().norm().maxCoeff();
 }
 
 void CurvatureBroadcastLinks::save(ByteWriter& writer) const {

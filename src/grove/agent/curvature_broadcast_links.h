@@ -15,12 +15,16 @@ class CurvatureBroadcastLinks final : public CurvatureLinks {
   void publish(Curvature own, std::uint64_t version, const Vector& x) override;
   bool outrun() const override { return false; }
   void add_pull(const Vector& x, Vector& pull) const override;
-  double disagreement(const Vector& x, Vector& difference, Vector& product) const override;
+  double tension(const Vector& x, Vector& difference, Vector& product) const override;
   void speak(const Vector& x) override;
   std::span<const double> payload_to(std::size_t slot) const override;
   std::size_t vectors_to(std::size_t slot) const override;
   bool receive(std::size_t slot, const Message& message, const Vector& x) override;
   void end_round(const Vector& x, bool spoke) override;
+  void not_said(std::size_t) override {}
+  void connect(const Vector& x) override;
+  void disconnect(std::size_t slot) override;
+  double disagreement(const Vector& x) const override;
   void save(ByteWriter& writer) const override;
   void load(ByteReader& reader) override;
 

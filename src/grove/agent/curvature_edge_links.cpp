@@ -1,11 +1,13 @@
 #include "grove/agent/curvature_edge_links.h"
 
 #include <algorithm>
+#include <limits>
+
+#include "grove/agent/matrix_columns.h"
 
 namespace grove {
 namespace {
 
-constexpr std::size_t header = 2;
 /// An answer to a message takes at least one activation here and one there.
 constexpr std::uint32_t first_patience = 2, longest_patience = 64;
 
@@ -14,6 +16,8 @@ constexpr std::uint32_t first_patience = 2, longest_patience = 64;
 CurvatureEdgeLinks::CurvatureEdgeLinks(CurvatureForm form, Index dimension, std::size_t neighbours)
     : weights_(form, dimension, neighbours),
       u_(Matrix::Zero(dimension, static_cast<Index>(neighbours))),
+      mismatch_(u_),
+      agreed_(neighbours, 0),
       links_(neighbours),
       spoken_(neighbours) {}
 
@@ -25,14 +29,19 @@ void CurvatureEdgeLinks::publish(Curvature own, std::uint64_t version, const Vec
   weights_.set_own(std::move(own));
   own_ = static_cast<Version>(version);
   for (std::size_t slot = 0; slot < links_.size(); ++slot) {
-    links_[slot].wait = 0;
-    links_[slot].patience = first_patience;
+    tell_soon(links_[slot]);
+    agreed_[slot] = 0;
     if (!weights_.works(slot)) continue;
     if (first)
       start_link(slot, x);
     else
       u_.col(static_cast<Index>(slot)) += shift;
   }
+}
+
+void CurvatureEdgeLinks::tell_soon(Link& link) const {
+  link.wait = 0;
+  link.patience = first_patience;
 }
 
 /// u_ij = P x_i: a link that does not pull.
@@ -50,6 +59,7 @@ void CurvatureEdgeLinks::adopt(std::size_t slot, Version version, Curvature curv
   if (!first) weights_.theirs(slot).add_product(-0.5, x, shift);
   weights_.set_theirs(slot, std::move(curvature));
   links_[slot].theirs = version;
+  agreed_[slot] = 0;
   if (!weights_.works(slot)) return;
   if (first)
     start_link(slot, x);
@@ -72,19 +82,20 @@ void CurvatureEdgeLinks::add_pull(const Vector& x, Vector& pull) const {
 void CurvatureEdgeLinks::speak(const Vector& x) {
   for (std::size_t slot = 0; slot < links_.size(); ++slot) {
     Link& link = links_[slot];
-    auto& words = spoken_[slot];
-    words = {static_cast<double>(own_), static_cast<double>(link.theirs)};
+    CurvatureMessage message{.version = own_, .of_yours = link.theirs};
     if (weights_.works(slot)) {
       said_ = -u_.col(static_cast<Index>(slot));
       weights_.add_product(slot, 2, x, said_);
-      words.insert(words.end(), said_.begin(), said_.end());
+      message.vector = {said_.data(), static_cast<std::size_t>(said_.size())};
     }
+    spoken_[slot].clear();
+    message.append_to(spoken_[slot]);
     if (link.confirmed == own_ || own_ == none) continue;
     if (link.wait > 0) {
       --link.wait;
       continue;
     }
-    weights_.own().append_words(words);
+    weights_.own().append_words(spoken_[slot]);
     link.wait = link.patience - 1;
     link.patience = std::min(2 * link.patience, longest_patience);
   }
@@ -95,34 +106,65 @@ std::span<const double> CurvatureEdgeLinks::payload_to(std::size_t slot) const {
 }
 
 std::size_t CurvatureEdgeLinks::vectors_to(std::size_t slot) const {
-  return whole_vectors(spoken_[slot].size() - header, u_.rows());
+  return whole_vectors(spoken_[slot].size() - CurvatureMessage::header, u_.rows());
 }
 
 bool CurvatureEdgeLinks::receive(std::size_t slot, const Message& message, const Vector& x) {
-  if (message.payload.size() < header) return false;
+  const auto told = CurvatureMessage::read(message.payload, u_.rows());
+  if (!told) return false;
   Link& link = links_[slot];
-  const auto version = static_cast<Version>(message.payload[0]);
-  const auto mine = static_cast<Version>(message.payload[1]);
-  auto rest = message.payload.subspan(header);
-  std::span<const double> vector;
-  const auto dimension = static_cast<std::size_t>(u_.rows());
-  if (mine != none && rest.size() >= dimension) {
-    vector = rest.first(dimension);
-    rest = rest.subspan(dimension);
-  }
   bool news = false;
-  if (version > link.theirs)
-    if (auto curvature = Curvature::from_words(weights_.form(), u_.rows(), rest)) {
-      adopt(slot, version, std::move(*curvature), x);
+  if (told->version > link.theirs)
+    if (auto curvature = Curvature::from_words(weights_.form(), u_.rows(), told->curvature)) {
+      adopt(slot, told->version, std::move(*curvature), x);
       news = true;
     }
   if (message.sequence <= link.latest) return news;
   link.latest = message.sequence;
-  link.confirmed = mine;
-  if (vector.empty() || version != link.theirs || mine != own_) return news;
+  if (link.confirmed == own_ && told->of_yours != own_) tell_soon(link);  // it has forgotten
+  link.confirmed = told->of_yours;
+  agreed_[slot] = weights_.works(slot) && !told->vector.empty() && told->version == link.theirs &&
+                  told->of_yours == own_;
+  if (agreed_[slot] == 0) return news;
   auto u = u_.col(static_cast<Index>(slot));
-  u = 0.5 * (u + Eigen::Map<const Vector>(vector.data(), u.size()));
+  auto mismatch = mismatch_.col(static_cast<Index>(slot));
+  const Eigen::Map<const Vector> heard(told->vector.data(), u.size());
+  mismatch = heard - u;
+  u = 0.5 * (u + heard);
   return news;
+}
+
+void CurvatureEdgeLinks::not_said(std::size_t slot) {
+  if (links_[slot].confirmed != own_) tell_soon(links_[slot]);
+}
+
+void CurvatureEdgeLinks::connect(const Vector& x) {
+  weights_.add_slot();
+  append_column(u_, Vector::Zero(x.size()));
+  append_column(mismatch_, Vector::Zero(x.size()));
+  agreed_.push_back(0);
+  links_.emplace_back();
+  spoken_.emplace_back();
+}
+
+void CurvatureEdgeLinks::disconnect(std::size_t slot) {
+  const auto at = static_cast<std::ptrdiff_t>(slot);
+  weights_.remove_slot(slot);
+  remove_column(u_, static_cast<Index>(slot));
+  remove_column(mismatch_, static_cast<Index>(slot));
+  agreed_.erase(agreed_.begin() + at);
+  links_.erase(links_.begin() + at);
+  spoken_.erase(spoken_.begin() + at);
+}
+
+double CurvatureEdgeLinks::disagreement(const Vector&) const {
+  double largest = 0;
+  for (std::size_t slot = 0; slot < links_.size(); ++slot) {
+    if (agreed_[slot] == 0) return std::numeric_limits<double>::infinity();
+    largest =
+        std::max(largest, weights_.displacement(slot, mismatch_.col(static_cast<Index>(slot))));
+  }
+  return largest;
 }
 
 void CurvatureEdgeLinks::save(ByteWriter& writer) const {
@@ -137,6 +179,7 @@ void CurvatureEdgeLinks::load(ByteReader& reader) {
   reader.get(own_);
   reader.get(std::span<double>(u_.data(), u_.size()));
   for (Link& link : links_) reader.get(link);
+  agreed_.assign(links_.size(), 0);
 }
 
 }  // namespace grove

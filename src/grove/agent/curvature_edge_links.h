@@ -1,6 +1,7 @@
 #pragma once
 
 #include "grove/agent/curvature_links.h"
+#include "grove/agent/curvature_message.h"
 
 namespace grove {
 
@@ -10,8 +11,7 @@ namespace grove {
 /// lost one. A new C_i changes u_ij by the change of P_ij x_i, so that the pull does not jump. It
 /// is repeated, ever more rarely, until a message of the neighbour shows that it has arrived.
 ///
-/// A message: version of C_i, version of C_j (-1: never heard), 2 P x_i - u_ij if that is known,
-/// C_i if it is due.
+/// A message is a CurvatureMessage.
 class CurvatureEdgeLinks final : public CurvatureLinks {
  public:
   CurvatureEdgeLinks(CurvatureForm form, Index dimension, std::size_t neighbours);
@@ -20,18 +20,23 @@ class CurvatureEdgeLinks final : public CurvatureLinks {
   void publish(Curvature own, std::uint64_t version, const Vector& x) override;
   bool outrun() const override;
   void add_pull(const Vector& x, Vector& pull) const override;
-  double disagreement(const Vector&, Vector&, Vector&) const override { return 0; }
+  double tension(const Vector&, Vector&, Vector&) const override { return 0; }
   void speak(const Vector& x) override;
   std::span<const double> payload_to(std::size_t slot) const override;
   std::size_t vectors_to(std::size_t slot) const override;
   bool receive(std::size_t slot, const Message& message, const Vector& x) override;
   void end_round(const Vector&, bool) override {}
+  void not_said(std::size_t slot) override;
+  void connect(const Vector& x) override;
+  void disconnect(std::size_t slot) override;
+  /// Infinite while some link does not work, or its ends do not yet use the same P.
+  double disagreement(const Vector& x) const override;
   void save(ByteWriter& writer) const override;
   void load(ByteReader& reader) override;
 
  private:
-  using Version = std::int64_t;
-  static constexpr Version none = -1;
+  using Version = CurvatureMessage::Version;
+  static constexpr Version none = CurvatureMessage::none;
   struct Link {
     Version theirs = none;       ///< of C_j, as known here
     Version confirmed = none;    ///< of C_i, as the neighbour last said to know it
@@ -41,11 +46,14 @@ class CurvatureEdgeLinks final : public CurvatureLinks {
   };
 
   void adopt(std::size_t slot, Version version, Curvature curvature, const Vector& x);
+  void tell_soon(Link& link) const;
   void start_link(std::size_t slot, const Vector& x);
 
   LinkWeights weights_;
   Version own_ = none;
-  Matrix u_;  ///< column per slot: u_ij
+  Matrix u_;         ///< column per slot: u_ij
+  Matrix mismatch_;  ///< column per slot: the newest message less u_ij, before it moved there
+  std::vector<char> agreed_;  ///< by slot: that message was made with the present P
   std::vector<Link> links_;
   std::vector<std::vector<double>> spoken_;  ///< by slot
   Vector said_;                              ///< buffer

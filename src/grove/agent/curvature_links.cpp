@@ -20,13 +20,39 @@ Curvature get(ByteReader& reader, CurvatureForm form, Index dimension) {
   if (!known) return {};
   std::vector<double> words(form.words(dimension));
   reader.get(std::span<double>(words));
-  return Curvature::from_words(form, dimension, words).value_or(Curvature{});
+  auto curvature = Curvature::from_words(form, dimension, words);
+  if (!curvature) reader.fail();
+  return curvature.value_or(Curvature{});
 }
 
 }  // namespace
 
 LinkWeights::LinkWeights(CurvatureForm form, Index dimension, std::size_t neighbours)
-    : form_(form), dimension_(dimension), theirs_(neighbours) {}
+    : form_(form), dimension_(dimension), theirs_(neighbours), factors_(neighbours) {}
+
+void LinkWeights::set_own(Curvature own) {
+  own_ = std::move(own);
+  sum_valid_ = false;
+  for (auto& factor : factors_) factor = {};
+}
+
+void LinkWeights::set_theirs(std::size_t slot, Curvature theirs) {
+  theirs_[slot] = std::move(theirs);
+  sum_valid_ = false;
+  factors_[slot] = {};
+}
+
+void LinkWeights::add_slot() {
+  theirs_.emplace_back();
+  factors_.emplace_back();
+}
+
+void LinkWeights::remove_slot(std::size_t slot) {
+  const auto at = static_cast<std::ptrdiff_t>(slot);
+  theirs_.erase(theirs_.begin() + at);
+  factors_.erase(factors_.begin() + at);
+  sum_valid_ = false;
+}
 
 std::size_t LinkWeights::working() const {
   std::size_t count = 0;
@@ -55,6 +81,17 @@ const Matrix& LinkWeights::sum() const {
   return sum_;
 }
 
+double LinkWeights::displacement(std::size_t slot, const Vector& force) const {
+  auto& factor = factors_[slot];
+  if (factor.rows() == 0) {
+    Matrix weight = Matrix::Zero(dimension_, dimension_);
+    own_.add_to(0.5, weight);
+    theirs_[slot].add_to(0.5, weight);
+    factor.compute(weight);
+  }
+  return factor.solve(force).norm();
+}
+
 void LinkWeights::save(ByteWriter& writer) const {
   put(writer, own_);
   for (const Curvature& theirs : theirs_) put(writer, theirs);
@@ -64,6 +101,7 @@ void LinkWeights::load(ByteReader& reader) {
   own_ = get(reader, form_, dimension_);
   for (Curvature& theirs : theirs_) theirs = get(reader, form_, dimension_);
   sum_valid_ = false;
+  factors_.assign(theirs_.size(), {});
 }
 
 std::unique_ptr<CurvatureLinks> make_curvature_links(LinkKind kind, CurvatureForm form,

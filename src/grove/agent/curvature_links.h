@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include <Eigen/Cholesky>
+
 #include "grove/agent/curvature.h"
 #include "grove/agent/links.h"
 
@@ -16,10 +18,10 @@ class LinkWeights {
  public:
   LinkWeights(CurvatureForm form, Index dimension, std::size_t neighbours);
 
-  void set_own(Curvature own) { own_ = std::move(own), sum_valid_ = false; }
-  void set_theirs(std::size_t slot, Curvature theirs) {
-    theirs_[slot] = std::move(theirs), sum_valid_ = false;
-  }
+  void set_own(Curvature own);
+  void set_theirs(std::size_t slot, Curvature theirs);
+  void add_slot();
+  void remove_slot(std::size_t slot);
   CurvatureForm form() const { return form_; }
   const Curvature& own() const { return own_; }
   const Curvature& theirs(std::size_t slot) const { return theirs_[slot]; }
@@ -29,6 +31,8 @@ class LinkWeights {
   /// result += factor P_ij v. The two halves are rounded apart, so that both ends add the same.
   void add_product(std::size_t slot, double factor, const Vector& v, Vector& result) const;
   const Matrix& sum() const;  ///< of P_ij over the working links
+  /// |P_ij^{-1} force|. Keeps a factor of P_ij, so that asking again is cheap.
+  double displacement(std::size_t slot, const Vector& force) const;
 
   void save(ByteWriter& writer) const;
   void load(ByteReader& reader);
@@ -41,6 +45,7 @@ class LinkWeights {
   mutable Matrix sum_;
   mutable bool sum_valid_ = false;
   mutable Vector own_part_, their_part_;
+  mutable std::vector<Eigen::LLT<Matrix>> factors_;  ///< by slot; empty until asked for
 };
 
 /// Links weighed by the curvature of their ends (docs/methods/curvature_links.md). Exact like the
@@ -60,7 +65,7 @@ class CurvatureLinks {
   virtual void add_pull(const Vector& x, Vector& pull) const = 0;
   /// sum_j (x - x_j)' P_ij (x - x_j) over the working links, as last heard. 0 where messages do not
   /// tell x_j.
-  virtual double disagreement(const Vector& x, Vector& difference, Vector& product) const = 0;
+  virtual double tension(const Vector& x, Vector& difference, Vector& product) const = 0;
   virtual void speak(const Vector& x) = 0;
   virtual std::span<const double> payload_to(std::size_t slot) const = 0;
   /// d-vectors in that payload: the one of the link, and those whose room a curvature takes.
@@ -68,6 +73,13 @@ class CurvatureLinks {
   /// True if the message told a new curvature.
   virtual bool receive(std::size_t slot, const Message& message, const Vector& x) = 0;
   virtual void end_round(const Vector& x, bool spoke) = 0;
+
+  /// What was last spoken to that slot did not get out.
+  virtual void not_said(std::size_t slot) = 0;
+  /// As of Links; a new link works once both ends have told their curvature.
+  virtual void connect(const Vector& x) = 0;
+  virtual void disconnect(std::size_t slot) = 0;
+  virtual double disagreement(const Vector& x) const = 0;
 
   virtual void save(ByteWriter& writer) const = 0;
   virtual void load(ByteReader& reader) = 0;

@@ -1,5 +1,8 @@
 #include "grove/agent/curvature_links.h"
 
+#include <cmath>
+#include <cstring>
+
 #include <gtest/gtest.h>
 
 namespace grove {
@@ -51,6 +54,23 @@ TEST_P(EveryForm, RefusesWordsThatAreNoCurvature) {
   const std::vector<double> zeros(GetParam().words(5), 0.0), longer(GetParam().words(5) + 1, 1.0);
   EXPECT_FALSE(Curvature::from_words(GetParam(), 5, zeros));
   EXPECT_FALSE(Curvature::from_words(GetParam(), 5, longer));
+}
+
+std::vector<double> words_of(const std::vector<float>& numbers) {
+  std::vector<double> words((numbers.size() + 1) / 2);
+  std::memcpy(words.data(), numbers.data(), numbers.size() * sizeof(float));
+  return words;
+}
+
+// [[1, 2], [2, 1]] has a positive diagonal and the eigenvalue -1; base 2 with l = 1 along a long
+// vector likewise.
+TEST(Curvature, RefusesMatricesThatAreNotPositiveDefinite) {
+  const CurvatureForm full{CurvatureShape::full}, low_rank{CurvatureShape::low_rank, 1};
+  EXPECT_TRUE(Curvature::from_words(full, 2, words_of({3, 2, 2})));
+  EXPECT_FALSE(Curvature::from_words(full, 2, words_of({1, 2, 1})));
+  EXPECT_FALSE(Curvature::from_words(full, 2, words_of({1, NAN, 1})));
+  EXPECT_TRUE(Curvature::from_words(low_rank, 2, words_of({1, 2, 10, 0})));
+  EXPECT_FALSE(Curvature::from_words(low_rank, 2, words_of({2, 1, 10, 0})));
 }
 
 TEST(Curvature, FormsKeepWhatTheyPromise) {
@@ -245,6 +265,53 @@ TEST(CurvatureEdgeLinks, AnAgentThatFellBackLearnsThatItMustPublishAgain) {
   EXPECT_FALSE(pair.i.links->outrun());
   EXPECT_EQ(pair.i.links->weights().sum()(0, 0), pair.j.links->weights().sum()(0, 0));
   EXPECT_EQ(pair.i.links->weights().sum()(0, 0), 5);
+}
+
+TEST(CurvatureEdgeLinks, TellTheCurvatureAgainToANeighbourThatHasForgottenIt) {
+  Pair pair(LinkKind::edge);
+  exchange(pair.i, pair.j);
+  const std::size_t plain = pair.i.say().size();
+  End fresh(LinkKind::edge);  // j, come back without its past
+  fresh.publish(3, 7);
+  pair.i.hear(fresh.say(), 100);
+  EXPECT_GT(pair.i.say().size(), plain);
+}
+
+TEST(CurvatureEdgeLinks, TellACurvatureThatDidNotGetOutInTheNextMessage) {
+  Pair pair(LinkKind::edge);
+  const std::size_t plain = pair.i.say().size();
+  pair.i.publish(50, 2);
+  for (int k = 0; k < 10; ++k) {
+    EXPECT_GT(pair.i.say().size(), plain);
+    pair.i.links->not_said(0);
+  }
+}
+
+// With P = 2, u_ij = P x_i = 2 and the message 2 P x_j - u_ji = 12 - 6 = 6: off by (6 - 2) / P.
+TEST(CurvatureEdgeLinks, DisagreementIsInUnitsOfX) {
+  End i(LinkKind::edge), j(LinkKind::edge);
+  EXPECT_TRUE(std::isinf(i.links->disagreement(i.x)));
+  i.x[0] = 1;
+  j.x[0] = 3;
+  i.publish(1, 1);
+  j.publish(3, 1);
+  exchange(i, j);
+  exchange(i, j);
+  EXPECT_DOUBLE_EQ(i.links->disagreement(i.x), 2);
+  EXPECT_DOUBLE_EQ(j.links->disagreement(j.x), 2);
+  i.publish(5, 2);
+  EXPECT_TRUE(std::isinf(i.links->disagreement(i.x))) << "the ends do not yet use the same P";
+}
+
+TEST_P(BothKinds, ALinkThatIsDroppedPullsNoMoreAndANewOneStartsAfresh) {
+  Pair pair(GetParam());
+  pair.i.links->disconnect(0);
+  EXPECT_EQ(pair.i.pull(), 0);
+  EXPECT_EQ(pair.i.links->weights().working(), 0u);
+  EXPECT_EQ(pair.i.links->disagreement(pair.i.x), 0);
+  pair.i.links->connect(pair.i.x);
+  EXPECT_EQ(pair.i.pull(), 0);
+  EXPECT_FALSE(pair.i.links->weights().works(0));
 }
 
 TEST_P(BothKinds, SavedStateContinuesExactly) {

@@ -11,6 +11,9 @@ class NetworkDepth {
   NetworkDepth(bool is_root, double network_size)
       : hops_(is_root ? 0 : unknown), largest_(static_cast<float>(network_size)) {}
 
+  void set_network_size(double size) { largest_ = static_cast<float>(size); }
+  void become_root() { hops_ = 0; }  ///< for good: the depth is a rough measure
+
   double word() const;  ///< both numbers, in single precision
   void hear(double word);
   double depth() const { return depth_; }  ///< so far; 0 before agent 0 has been heard of

@@ -41,6 +41,13 @@ class ByteReader {
     if (!take(sizeof(T))) return;
     std::memcpy(&value, taken_, sizeof(T));
   }
+  /// Only 0 and 1 are truth values.
+  void get(bool& value) {
+    char byte = 0;
+    get(byte);
+    if (byte < 0 || byte > 1) fail();
+    if (ok_) value = byte == 1;
+  }
   /// The stored length must equal the destination's: dimensions never change under a state.
   void get(std::span<double> values) {
     std::uint64_t size = 0;
@@ -52,6 +59,7 @@ class ByteReader {
   void get(Vector& values) {
     get(std::span<double>(values.data(), static_cast<std::size_t>(values.size())));
   }
+  void fail() { ok_ = false; }  ///< what was read makes no sense
   bool ok() const { return ok_; }
   bool finished() const { return ok_ && rest_.empty(); }
 

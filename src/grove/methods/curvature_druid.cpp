@@ -83,11 +83,13 @@ void CurvatureDruidAgent::introduce(const Activation& activation, Workspace& wor
   workspace.point = x_;
   workspace.pull.setZero();
   newton_.take_hessian(*context_.objective, turn, workspace, cost_);
-  const double mean = newton_.hessian().diagonal().mean();
-  const Coupling ridge{.scalar = mean > 0 ? light_ridge * mean : 1.0};
-  newton_.minimize({*context_.objective, x_, workspace.pull, ridge, ridge, share_}, introduction,
-                   turn, workspace, cost_);
-  x_ = workspace.point;
+  if (options_.solve_alone) {
+    const double mean = newton_.hessian().diagonal().mean();
+    const Coupling ridge{.scalar = mean > 0 ? light_ridge * mean : 1.0};
+    newton_.minimize({*context_.objective, x_, workspace.pull, ridge, ridge, share_}, introduction,
+                     turn, workspace, cost_);
+    x_ = workspace.point;
+  }
   publish(activation);
 }
 
@@ -105,16 +107,16 @@ void CurvatureDruidAgent::improve(const Activation& activation, Workspace& works
                    {context_.seed, context_.id, activation}, workspace, cost_);
   const bool stalled = options_.watchful && stalls(activation, workspace);
   x_ = workspace.point;
-  if (stalled || links_->outrun() || has_drifted(workspace)) publish(activation);
+  if (stalled || links_->outrun() || renumbered_ || has_drifted(workspace)) publish(activation);
 }
 
 /// Looks at the step from x_i to workspace.point. If the links prove too soft, they are raised.
 bool CurvatureDruidAgent::stalls(const Activation& activation, Workspace& workspace) {
-  const double disagreement = links_->disagreement(x_, workspace.trial, workspace.trial_gradient);
+  const double tension = links_->tension(x_, workspace.trial, workspace.trial_gradient);
   workspace.trial = workspace.point - x_;
   workspace.trial_gradient.noalias() = links_->weights().sum() * workspace.trial;
   const double movement = workspace.trial.dot(workspace.trial_gradient);
-  if (!watch_.observe(disagreement, movement, depth_.depth())) return false;
+  if (!watch_.observe(tension, movement, depth_.depth())) return false;
   events_.push_back({activation.round, AgentEvent::Kind::raised_links, watch_.factor()});
   return true;
 }
@@ -166,6 +168,7 @@ void CurvatureDruidAgent::publish(const Activation& activation) {
   checked_ = newton_.hessians_taken();
   published_scale_ = scale();
   ++times_published_;
+  renumbered_ = false;
   links_->publish(Curvature(options_.form, published_), activation.round, x_);
 }
 
@@ -197,6 +200,33 @@ void CurvatureDruidAgent::receive(std::size_t slot, const Message& message) {
 void CurvatureDruidAgent::end_round() {
   links_->end_round(x_, spoke_);
   spoke_ = false;
+}
+
+void CurvatureDruidAgent::add_neighbour(const Neighbour& neighbour) {
+  context_.neighbours.push_back(neighbour);
+  said_.emplace_back();
+  links_->connect(x_);
+}
+
+void CurvatureDruidAgent::drop_neighbour(std::size_t slot) {
+  const auto at = static_cast<std::ptrdiff_t>(slot);
+  context_.neighbours.erase(context_.neighbours.begin() + at);
+  said_.erase(said_.begin() + at);
+  links_->disconnect(slot);
+  heard_curvature_ = true;  // the mean of those that remain is another
+}
+
+void CurvatureDruidAgent::hold(bool holds, const Regularizer& regularizer,
+                               std::size_t network_size) {
+  depth_.set_network_size(static_cast<double>(network_size));
+  if (holds) depth_.become_root();
+  if (!options_.theta_penalty) return;
+  if (!holds || regularizer.trivial())
+    theta_.reset();
+  else if (theta_)
+    theta_->set_network_size(network_size);
+  else
+    theta_.emplace(regularizer, *options_.theta_penalty, network_size, x_);
 }
 
 const Vector* CurvatureDruidAgent::regularized_estimate() const {

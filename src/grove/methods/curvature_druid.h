@@ -3,9 +3,9 @@
 #include <memory>
 #include <optional>
 
-#include "grove/agent/agent.h"
 #include "grove/agent/curvature_links.h"
 #include "grove/agent/network_depth.h"
+#include "grove/agent/open_agent.h"
 #include "grove/agent/stall_watch.h"
 #include "grove/methods/coupled_newton.h"
 #include "grove/methods/theta.h"
@@ -20,22 +20,29 @@ struct CurvatureDruidOptions {
   /// mu_theta of the paper's copy of x at one agent. Without it every agent keeps its own share of
   /// r in its local model, which needs no penalty: sum f_i + n r = sum (f_i + r).
   std::optional<double> theta_penalty;
-  bool watchful = true;  ///< raise links that prove too soft (StallWatch)
-  bool thrifty = true;   ///< as many local steps as pay, at most those of the activation
+  bool thrifty = true;      ///< as many local steps as pay, at most those of the activation
+  bool solve_alone = true;  ///< first of all; without it the agent begins where it is
+  bool watchful = true;     ///< raise links that prove too soft (StallWatch)
   Sampling sampling = FullBatches{};  ///< not MiniBatches: their noise would pass for curvature
 };
 
 /// One agent of it (docs/methods/curvature_links.md). Its first activation solves its own problem
 /// with a light ridge and introduces it to its neighbours; from then on it is DRUID-VL, with a new
 /// curvature told whenever the Hessian has left the old one.
-class CurvatureDruidAgent final : public Agent {
+class CurvatureDruidAgent final : public OpenAgent {
  public:
   CurvatureDruidAgent(const CurvatureDruidOptions& options, AgentContext context);
 
   void activate(const Activation& activation, Workspace& workspace) override;
   Message message_to(std::size_t slot) const override;
   void receive(std::size_t slot, const Message& message) override;
+  void not_said(std::size_t slot) override { links_->not_said(slot); }
   void end_round() override;
+  void add_neighbour(const Neighbour& neighbour) override;
+  void drop_neighbour(std::size_t slot) override;
+  void renumber() override { renumbered_ = true; }
+  double disagreement() const override { return links_->disagreement(x_); }
+  void hold(bool holds, const Regularizer& regularizer, std::size_t network_size) override;
   const Vector& estimate() const override { return x_; }
   const Vector* regularized_estimate() const override;
   const Cost& cost() const override { return cost_; }
@@ -66,6 +73,7 @@ class CurvatureDruidAgent final : public Agent {
   std::uint64_t times_published_ = 0;
   std::uint64_t checked_ = 0;     ///< Hessians taken when it was last compared with the truth
   bool heard_curvature_ = false;  ///< since then
+  bool renumbered_ = false;       ///< the version told may also stand for another curvature
   bool spoke_ = false;            ///< in the current round
   std::uint64_t sequence_ = 0;    ///< of the latest activation
   std::vector<std::vector<double>> said_;  ///< by slot: the depth, then what the link says

@@ -71,8 +71,8 @@ void DruidAgent::drop_neighbour(std::size_t slot) {
   links_->disconnect(slot);
 }
 
-void DruidAgent::hold(const Regularizer& regularizer, std::size_t network_size) {
-  if (regularizer.trivial())
+void DruidAgent::hold(bool holds, const Regularizer& regularizer, std::size_t network_size) {
+  if (!holds || regularizer.trivial())
     theta_.reset();
   else if (theta_)
     theta_->set_network_size(network_size);

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "grove/agent/agent.h"
 #include "grove/agent/links.h"
+#include "grove/agent/open_agent.h"
 #include "grove/methods/local_solver.h"
 #include "grove/methods/theta.h"
 
@@ -20,7 +20,7 @@ struct DruidOptions {
 };
 
 /// One agent of DRUID-VL (docs/methods/druid_vl.md).
-class DruidAgent final : public Agent {
+class DruidAgent final : public OpenAgent {
  public:
   DruidAgent(const DruidOptions& options, AgentContext context);
 
@@ -28,13 +28,10 @@ class DruidAgent final : public Agent {
   Message message_to(std::size_t slot) const override;
   void receive(std::size_t slot, const Message& message) override;
   void end_round() override;
-  /// The network may change under a running agent (edge links): see Links.
-  void add_neighbour(const Neighbour& neighbour);  ///< in a new last slot
-  void drop_neighbour(std::size_t slot);
-  double disagreement() const { return links_->disagreement(x_); }
-  /// Takes over, or keeps, the regularizer of a network of that size; a trivial one lets it go.
-  void hold(const Regularizer& regularizer, std::size_t network_size);
-
+  void add_neighbour(const Neighbour& neighbour) override;
+  void drop_neighbour(std::size_t slot) override;
+  double disagreement() const override { return links_->disagreement(x_); }
+  void hold(bool holds, const Regularizer& regularizer, std::size_t network_size) override;
   const Vector& estimate() const override { return x_; }
   const Vector* regularized_estimate() const override;
   const Cost& cost() const override { return cost_; }

@@ -123,7 +123,7 @@ void add_method_options(Config& config, std::vector<Option>& options) {
   options.push_back(
       penalty_option({"penalty", "auto | MU | scalar | diagonal | low-rank:K | full",
                       "weight of the links: mu_z, or the curvature of their ends (auto: curvature "
-                      "for druid-vl, but 1e-3 with minibatch, linearized or free-running)",
+                      "for druid-vl, but 1e-3 with minibatch or linearized)",
                       method},
                      config.penalty));
   options.push_back(number_option(
@@ -274,9 +274,8 @@ bool simulates_time(const Config& config) {
 }
 
 bool bears_curvature(const Config& config) {
-  const bool free_processes = config.free_running && config.runtime != RuntimeKind::simulator;
   return config.method == Method::druid_vl && config.sampling != SamplingKind::minibatch &&
-         config.local_model == LocalModelKind::augmented && !free_processes &&
+         config.local_model == LocalModelKind::augmented &&
          !(config.prox && std::holds_alternative<TunedProx>(config.prox->value));
 }
 

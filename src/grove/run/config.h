@@ -105,6 +105,10 @@ bool takes_local_steps(Method method);       ///< E_i matters
 bool needs_everyone(Method method);          ///< refuses partial participation
 bool simulates_time(const Config& config);   ///< simulated seconds stand beside rounds
 bool bears_curvature(const Config& config);  ///< links may be weighed by matrices
+/// What is wrong where they are and may not.
+constexpr std::string_view needs_of_curvature =
+    "links weighed by curvature need --method druid-vl, --sampling full, --local-model augmented "
+    "and no --prox tuned; expected a number, or auto";
 
 /// What no option can see alone: settings that exclude each other.
 Status check(const Config& config);

@@ -81,10 +81,7 @@ Status check(const Config& config) {
       return Error{"--samples", "sub-samples one file, but --shards gives every process its own"};
   }
   if (config.penalty.curvature() && !bears_curvature(config))
-    return Error{"--penalty",
-                 "links weighed by curvature need --method druid-vl, --sampling full, "
-                 "--local-model augmented, no free-running processes and no --prox tuned; expected "
-                 "a number, or auto"};
+    return Error{"--penalty", std::string(needs_of_curvature)};
   if (config.link == LinkKind::broadcast && config.loss_rate > 0)
     return Error{"--loss-rate", "broadcast links cannot bear lost messages; use --link edge, or 0"};
   if (config.link == LinkKind::broadcast && config.delay > 0)

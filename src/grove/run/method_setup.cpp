@@ -253,6 +253,12 @@ void write_back(const MethodSetup& setup, Config& config) {
 
 }  // namespace
 
+PenaltyChoice automatic_penalty(const Config& config, Index dimension) {
+  if (bears_curvature(config) && dimension <= largest_with_curvature)
+    return automatic_form(dimension);
+  return automatic_number;
+}
+
 Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
   MethodSetup setup;
   note_idle_options(config, setup.notes);
@@ -267,10 +273,7 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
   setup.participation = std::move(*participation);
   if (Status status = set_up_machines(config, instance, setup); !status) return status.error();
 
-  if (config.penalty.is_auto())
-    config.penalty = bears_curvature(config) && instance.dimension() <= largest_with_curvature
-                         ? PenaltyChoice(automatic_form(instance.dimension()))
-                         : PenaltyChoice(automatic_number);
+  if (config.penalty.is_auto()) config.penalty = automatic_penalty(config, instance.dimension());
   if (setup.machines && config.work == "auto" && takes_local_steps(config.method))
     set_up_work(config, instance, setup);
   if (config.penalty.curvature()) {

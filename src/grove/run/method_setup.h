@@ -24,6 +24,9 @@ struct MethodSetup {
   bool linearized_unstable = false;  ///< several linearized steps, beyond their stability bound
 };
 
+/// The weight of the links where none was given, for so many coefficients.
+PenaltyChoice automatic_penalty(const Config& config, Index dimension);
+
 /// Derives the settings that were not given; `config` is updated to what is used.
 Result<MethodSetup> set_up_method(Config& config, const Instance& instance);
 

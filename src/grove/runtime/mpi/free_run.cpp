@@ -92,7 +92,12 @@ void FreeRun::tell() {
   for (std::size_t k = 0; k < links_.neighbours.size(); ++k) {
     int heard = 0;
     MPI_Test(&sent_[k], &heard, MPI_STATUS_IGNORE);
-    if (!heard) continue;
+    if (!heard) {
+      const auto& side = links_.outgoing;
+      for (std::size_t l = side.first[k]; l < side.first[k + 1]; ++l)
+        agent(side.links[l].from).not_said(side.links[l].slot_at_sender);
+      continue;
+    }
     pack(k);
     // Synchronous: complete when the receiver has taken it.
     MPI_Issend(sending_[k].data(), static_cast<int>(sending_[k].size()), MPI_DOUBLE,

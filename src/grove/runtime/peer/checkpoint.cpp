@@ -57,17 +57,24 @@ Result<Checkpoint> read_content(std::string_view content) {
 
 }  // namespace
 
+/// The agent's state may be large: it is copied once, to its place.
 std::string encode(const Checkpoint& checkpoint) {
-  ByteWriter writer;
-  put_text(writer, checkpoint.fingerprint);
-  writer.put(checkpoint.sequence);
-  writer.put(static_cast<char>(checkpoint.holds_regularizer));
-  writer.put(static_cast<char>(checkpoint.done));
-  writer.put(static_cast<std::uint64_t>(checkpoint.neighbours.size()));
-  for (const std::string& name : checkpoint.neighbours) put_text(writer, name);
-  for (const std::uint64_t sequence : checkpoint.heard) writer.put(sequence);
-  put_text(writer, checkpoint.agent);
-  return std::string(magic) + digest_of(writer.bytes()) + writer.bytes();
+  ByteWriter head;
+  put_text(head, checkpoint.fingerprint);
+  head.put(checkpoint.sequence);
+  head.put(static_cast<char>(checkpoint.holds_regularizer));
+  head.put(static_cast<char>(checkpoint.done));
+  head.put(static_cast<std::uint64_t>(checkpoint.neighbours.size()));
+  for (const std::string& name : checkpoint.neighbours) put_text(head, name);
+  for (const std::uint64_t sequence : checkpoint.heard) head.put(sequence);
+  head.put(static_cast<std::uint64_t>(checkpoint.agent.size()));
+  Sha256 digest;
+  digest.update(head.bytes());
+  digest.update(checkpoint.agent);
+  std::string file;
+  file.reserve(magic.size() + digest_digits + head.bytes().size() + checkpoint.agent.size());
+  file.append(magic).append(digest.finish()).append(head.bytes()).append(checkpoint.agent);
+  return file;
 }
 
 Result<Checkpoint> decode(std::string_view bytes) {

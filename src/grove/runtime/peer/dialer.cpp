@@ -16,10 +16,10 @@ constexpr double longest_wait_seconds = 1;
 }  // namespace
 
 std::shared_ptr<grpc::Channel> channel_to(const NeighbourAddress& neighbour,
-                                          const TlsIdentity& identity, Index dimension) {
+                                          const TlsIdentity& identity, const LinkShape& shape) {
   grpc::ChannelArguments arguments;
   if (identity.secure()) arguments.SetSslTargetNameOverride(neighbour.name);
-  arguments.SetMaxReceiveMessageSize(receive_limit_bytes(dimension));
+  arguments.SetMaxReceiveMessageSize(receive_limit_bytes(shape));
   // gRPC's own back-off is slow: 5 s after 10 s without an answer.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);  // in truth the time to connect
@@ -31,12 +31,12 @@ std::shared_ptr<grpc::Channel> channel_to(const NeighbourAddress& neighbour,
   return grpc::CreateCustomChannel(neighbour.address, client_credentials(identity), arguments);
 }
 
-Dialer::Dialer(NeighbourAddress neighbour, const TlsIdentity& identity, Index dimension, Hub& hub,
-               std::shared_ptr<spdlog::logger> log)
+Dialer::Dialer(NeighbourAddress neighbour, const TlsIdentity& identity, const LinkShape& shape,
+               Hub& hub, std::shared_ptr<spdlog::logger> log)
     : neighbour_(std::move(neighbour)),
       hub_(hub),
       log_(std::move(log)),
-      stub_(v1::Peer::NewStub(channel_to(neighbour_, identity, dimension))),
+      stub_(v1::Peer::NewStub(channel_to(neighbour_, identity, shape))),
       thread_([this] { keep_dialing(); }) {}
 
 Dialer::~Dialer() {
@@ -77,6 +77,7 @@ void Dialer::dial_once() {
       hub_.refuse(neighbour_.name, {Refusal::wrong_name, "answered in another name"});
     else if (!hub_.admit(envelope.hello(), session)) {
       cancels_.confirm(id);
+      envelope.Clear();  // its estimate is large, and the session long
       log_->info("connected peer={} address={}", neighbour_.name, neighbour_.address);
       converse(*stream, hub_, neighbour_.name, session, [&] { context.TryCancel(); });
     }

@@ -16,13 +16,13 @@ namespace grove::peer {
 
 /// The channel to a peer of that name at that address: its certificate must carry the name.
 std::shared_ptr<grpc::Channel> channel_to(const NeighbourAddress& neighbour,
-                                          const TlsIdentity& identity, Index dimension);
+                                          const TlsIdentity& identity, const LinkShape& shape);
 
 /// Keeps the link to one neighbour up from this end: dials, and dials again with back-off, until
 /// destroyed.
 class Dialer {
  public:
-  Dialer(NeighbourAddress neighbour, const TlsIdentity& identity, Index dimension, Hub& hub,
+  Dialer(NeighbourAddress neighbour, const TlsIdentity& identity, const LinkShape& shape, Hub& hub,
          std::shared_ptr<spdlog::logger> log);
   ~Dialer();
 

@@ -26,10 +26,11 @@ void Hub::add_link(const std::string& name, std::uint64_t latest_heard) {
   link->latest = std::max(link->latest, latest_heard);
 }
 
-void Hub::say(const std::string& name, const Message& message) {
+bool Hub::say(const std::string& name, const Message& message) {
   const std::lock_guard lock(mutex_);
+  newest_said_ = std::max(newest_said_, message.sequence);
   Link& link = *links_.at(name);
-  if (link.session == 0) return;
+  if (link.session == 0) return false;
   RandomKey key{.seed = terms_.seed,
                 .purpose = Purpose::message_loss,
                 .agent = agent_number(terms_.self),
@@ -37,15 +38,19 @@ void Hub::say(const std::string& name, const Message& message) {
                 .step = agent_number(name)};
   if (terms_.fault_loss > 0 && KeyedRandom(key).uniform() < terms_.fault_loss) {
     ++link.counts.faults_injected;
-    return;
+    return true;
   }
-  pack(message.sequence, message.payload, link.float32, link.iterate);
+  v1::Iterate unsent;
+  if (link.iterate_waiting) unsent.Swap(&link.iterate);
+  pack(message, terms_.shape, link.float32, link.iterate);
+  keep_curvature(unsent, link.iterate);
   key.purpose = Purpose::message_delay;
   if (terms_.fault_delay_seconds > 0 && !link.iterate_waiting)
     link.iterate_due =
         monotonic_seconds() + terms_.fault_delay_seconds * KeyedRandom(key).uniform();
   link.iterate_waiting = true;
   link.something_to_say.notify_one();
+  return true;
 }
 
 void Hub::say_to_all(const v1::Heartbeat& heartbeat) {
@@ -74,16 +79,21 @@ bool Hub::wait_for_all(double until) {
 
 std::size_t Hub::take_iterates(
     const std::function<void(const std::string& name, const Message& message)>& receive) {
-  const std::lock_guard lock(mutex_);
-  std::size_t taken = 0;
-  for (auto& [name, link] : links_) {
-    if (!link->fresh) continue;
-    receive(name, {.sequence = link->latest, .payload = values_of(link->heard, widened_)});
-    link->fresh = false;
-    v1::Iterate().Swap(&link->heard);  // d may be large: between messages a link keeps none
-    ++taken;
+  std::vector<std::pair<std::string, v1::Iterate>> fresh;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [name, link] : links_) {
+      if (!link->fresh) continue;
+      link->fresh = false;
+      fresh.emplace_back(name, v1::Iterate()).second.Swap(&link->heard);
+    }
   }
-  return taken;
+  for (auto& [name, iterate] : fresh) {
+    receive(name, {.sequence = iterate.sequence(),
+                   .payload = payload_of(iterate, terms_.shape, payload_)});
+    v1::Iterate().Swap(&iterate);  // d may be large: let go of at once
+  }
+  return fresh.size();
 }
 
 std::vector<v1::Heartbeat> Hub::take_heartbeats() {

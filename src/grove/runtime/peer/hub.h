@@ -26,7 +26,7 @@ struct HubTerms {
   std::string network;
   std::string self;
   std::string fingerprint;
-  Index dimension = 0;
+  LinkShape shape;
   bool float32 = false;
   bool accept_new = false;
   std::uint64_t seed = 1;  ///< of the injected faults
@@ -61,13 +61,13 @@ class Hub {
 
   // The loop's side.
   void add_link(const std::string& name, std::uint64_t latest_heard = 0);
-  void say(const std::string& name, const Message& message);
+  /// False: nobody is there to hear it.
+  bool say(const std::string& name, const Message& message);
   void say_to_all(const v1::Heartbeat& heartbeat);
   /// Until every connected neighbour has sent an iterate, or the time (monotonic seconds) has come.
   /// True: all have spoken.
   bool wait_for_all(double until);
-  /// Hands each neighbour's newest iterate since the last call to `receive`, which must be quick:
-  /// the hub stands still meanwhile, so that nothing is copied. Returns how many there were.
+  /// Hands each neighbour's newest iterate since the last call to `receive`. Returns how many.
   std::size_t take_iterates(
       const std::function<void(const std::string& name, const Message& message)>& receive);
   std::vector<v1::Heartbeat> take_heartbeats();
@@ -86,7 +86,6 @@ class Hub {
   /// The next thing to say; waits for it. False: the session is over.
   bool next(const std::string& name, std::uint64_t session, v1::Envelope& envelope);
   /// False: the neighbour broke the protocol and the session must end.
-  /// An iterate is moved out of the envelope.
   bool deliver(const std::string& name, std::uint64_t session, v1::Envelope& envelope);
   void end_session(const std::string& name, std::uint64_t session);
   void close();  ///< ends all sessions and waits
@@ -107,7 +106,8 @@ class Hub {
   std::uint64_t last_session_ = 0;
   std::vector<double> estimate_;
   bool keep_estimates_ = true;
-  std::vector<double> widened_;  ///< the float32 iterate being received
+  std::vector<double> payload_;  ///< of the iterate being received; of the loop only
+  std::uint64_t newest_said_ = 0;
   std::uint64_t newest_heard_of_self_ = 0;
   std::array<std::uint64_t, refusal_kinds> strangers_refused_{};
   std::set<std::pair<std::string, Refusal>> logged_;

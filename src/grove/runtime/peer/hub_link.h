@@ -20,7 +20,8 @@ struct Hub::Link {
   double iterate_due = 0;  ///< monotonic seconds: later than now only with injected delays
   std::optional<v1::Heartbeat> heartbeat;
 
-  std::uint64_t latest = 0;  ///< newest sequence accepted
+  std::uint64_t latest = 0;          ///< newest sequence accepted
+  std::int64_t latest_version = -1;  ///< of the newest curvature accepted
   bool fresh = false;
   v1::Iterate heard;
   std::optional<v1::Heartbeat> heard_heartbeat;

@@ -26,7 +26,7 @@ std::optional<Flaw> Hub::admission_flaw(const v1::Hello& hello) const {
   if (auto flaw = flaw_of(hello, {.network = terms_.network,
                                   .self = terms_.self,
                                   .fingerprint = terms_.fingerprint,
-                                  .dimension = terms_.dimension}))
+                                  .dimension = terms_.shape.dimension}))
     return flaw;
   const auto link = links_.find(hello.from());
   if (link == links_.end() && !terms_.accept_new)
@@ -97,24 +97,36 @@ bool Hub::next(const std::string& name, std::uint64_t session, v1::Envelope& env
 
 void Hub::keep(Link& link, v1::Iterate& iterate) {
   link.latest = iterate.sequence();
-  link.heard.Swap(&iterate);
+  if (iterate.weight().has_curvature()) link.latest_version = iterate.weight().version();
+  if (link.fresh) keep_curvature(link.heard, iterate);
+  // A copy: protobuf doubles its array while it reads, and would keep up to twice what is needed.
+  v1::Iterate exact(iterate);
+  link.heard.Swap(&exact);
   link.fresh = true;
   ++link.counts.iterates_received;
   news_.notify_one();
 }
 
 bool Hub::deliver(const std::string& name, std::uint64_t session, v1::Envelope& envelope) {
+  const std::size_t bytes = envelope.ByteSizeLong();
+  std::optional<Flaw> flaw;
+  if (bytes > largest_message_bytes(terms_.shape))
+    flaw = Flaw{Refusal::too_large, fmt::format("message of {} bytes", bytes)};
+  else if (envelope.iterate().weight().has_curvature())  // takes time: not under the lock
+    flaw = flaw_of(envelope.iterate().weight().curvature(), terms_.shape);
+
   const std::lock_guard lock(mutex_);
   Link& link = *links_.at(name);
   if (link.session != session) return false;
-  const std::size_t bytes = envelope.ByteSizeLong();
   link.counts.bytes_received += bytes;
-  std::optional<Flaw> flaw;
-  if (bytes > largest_message_bytes(terms_.dimension)) {
-    flaw = Flaw{Refusal::too_large, fmt::format("message of {} bytes", bytes)};
+  if (flaw) {
+    // It is refused below.
   } else if (envelope.has_iterate()) {
-    flaw = flaw_of(envelope.iterate(),
-                   {.dimension = terms_.dimension, .float32 = link.float32, .latest = link.latest});
+    flaw = flaw_of(envelope.iterate(), {.shape = terms_.shape,
+                                        .float32 = link.float32,
+                                        .latest = link.latest,
+                                        .latest_own = std::max(newest_said_, newest_heard_of_self_),
+                                        .latest_version = link.latest_version});
     if (!flaw) keep(link, *envelope.mutable_iterate());
   } else if (envelope.has_heartbeat()) {
     flaw = flaw_of(envelope.heartbeat());
@@ -124,7 +136,7 @@ bool Hub::deliver(const std::string& name, std::uint64_t session, v1::Envelope& 
   }
   if (!flaw) return true;
   count_refusal(name, *flaw);
-  return flaw->refusal == Refusal::stale_sequence;
+  return flaw->refusal == Refusal::stale_sequence || flaw->refusal == Refusal::stale_curvature;
 }
 
 void Hub::end_session(const std::string& name, std::uint64_t session) {

@@ -12,6 +12,7 @@
 #include "grove/data/dataset.h"
 #include "grove/network/topology.h"
 #include "grove/run/instance.h"
+#include "grove/run/method_setup.h"
 #include "grove/runtime/peer/certificates.h"
 #include "grove/runtime/peer/free_ports.h"
 #include "grove/runtime/peer/training_keys.h"
@@ -77,6 +78,21 @@ double default_penalty(const Config& config, const Plan& plan) {
   return curvature / (4 * std::max(1.0, degree));
 }
 
+/// Every peer makes the same form out of auto; a number it could not know without the others.
+Status settle_penalty(Config& config, const Plan& plan) {
+  const Index dimension = plan.data.samples.dimension() + (config.intercept ? 1 : 0);
+  if (config.penalty.is_auto() && !automatic_penalty(config, dimension).curvature())
+    config.penalty = default_penalty(config, plan);
+  const CurvatureForm* form = config.penalty.curvature();
+  if (form == nullptr) return success();
+  if (!bears_curvature(config)) return Error{"--penalty", std::string(needs_of_curvature)};
+  if (form->rank > dimension)
+    return Error{"--penalty", fmt::format("low-rank:{} keeps more eigenpairs than there are "
+                                          "coefficients; expected at most {}",
+                                          form->rank, dimension)};
+  return success();
+}
+
 std::string shard_text(const Dataset& data, const std::vector<std::uint32_t>& rows) {
   std::string text;
   for (const std::uint32_t row : rows) {
@@ -121,7 +137,7 @@ std::string peer_toml(const LayoutOptions& options, const Plan& plan, std::size_
       "data = \"shard.libsvm\"\nfeatures = {}\nwork = {}\n",
       options.network, options.network, plan.name(agent), plan.address(agent),
       fmt::join(neighbours, ", "), config.agents, plan.name(0), plan.data.samples.dimension(),
-      plan.work[agent]);
+      config.work == "auto" ? "\"auto\"" : std::to_string(plan.work[agent]));
   if (plan.data.labels)
     text +=
         fmt::format("labels = [{}, {}]\n", plan.data.labels->negative, plan.data.labels->positive);
@@ -196,7 +212,7 @@ Result<Layout> make_layout(const LayoutOptions& given) {
     return Error{"--method", "peers run free of each other; expected one of the DRUID family"};
   auto plan = make_plan(options.training);
   if (!plan) return plan.error();
-  options.training.penalty = options.penalty.value_or(default_penalty(options.training, *plan));
+  if (Status status = settle_penalty(options.training, *plan); !status) return status.error();
   if (Status status = make_folder(options.out); !status) return status.error();
 
   const auto authority = make_authority(options.network);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +27,6 @@ struct Layout {
 
 struct LayoutOptions {
   Config training;
-  std::optional<double> penalty;  ///< unset: from the curvature of the data
   std::string network = "grove";
   std::string out;
 };

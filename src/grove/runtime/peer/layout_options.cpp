@@ -9,12 +9,7 @@ std::vector<Option> options_of(LayoutOptions& options) {
   std::set<std::string> wanted = training_keys();
   wanted.insert({"agents", "samples", "partition", "graph"});
   std::vector<Option> result = grove::options_of(options.training);
-  std::erase_if(result, [&](const Option& option) {
-    return !wanted.contains(option.name) || option.name == "penalty";
-  });
-  result.push_back(number_option(
-      {"penalty", "MU", "mu_z, weight of the links (from the data's curvature)", "Method"},
-      options.penalty, Range::positive()));
+  std::erase_if(result, [&](const Option& option) { return !wanted.contains(option.name); });
   result.push_back(
       text_option({"network", "NAME", "name of the network (grove)", "Output"}, options.network));
   result.push_back(text_option({"out", "DIR", "new folder for it all", "Output"}, options.out));

@@ -103,10 +103,11 @@ class Network {
   Layout layout;
 };
 
-Config small_problem(std::uint64_t agents) {
+Config small_problem(std::uint64_t agents, PenaltyChoice penalty = {}) {
   Config config;
   config.data = "synthetic:ijcnn-like,samples=600";
   config.agents = agents;
+  config.penalty = penalty;
   config.graph = agents > 3 ? "ring" : "complete";
   config.l1 = 1e-3;
   config.l2 = 1e-3;
@@ -123,6 +124,16 @@ std::string ijcnn1() {
 double relative_error(const Vector& x, const Vector& optimum) {
   return (x - optimum).norm() / optimum.norm();
 }
+
+/// Links weighed by curvature, as is the default, and by a number.
+class PeerNetworkWith : public testing::TestWithParam<bool> {
+ protected:
+  static Config problem() {
+    return small_problem(4, GetParam() ? PenaltyChoice() : PenaltyChoice(3e-3));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, PeerNetworkWith, testing::Bool(),
+                         [](const auto& given) { return given.param ? "Curvature" : "Number"; });
 
 // l1 logistic regression on ijcnn1, ten peers over mutual TLS.
 TEST(PeerNetwork, TenPeersReachTheCentralizedOptimum) {
@@ -144,8 +155,8 @@ TEST(PeerNetwork, TenPeersReachTheCentralizedOptimum) {
     EXPECT_LT(relative_error(network.model(k), optimum), 1e-6) << "peer " << k;
 }
 
-TEST(PeerNetwork, SurvivesLostAndLateMessagesAndAnyOrderOfStarting) {
-  const Network network(small_problem(4));
+TEST_P(PeerNetworkWith, SurvivesLostAndLateMessagesAndAnyOrderOfStarting) {
+  const Network network(problem());
   std::vector<std::unique_ptr<LivePeer>> peers;
   for (const std::size_t k : {3u, 0u, 2u, 1u}) {
     PeerConfig config = network.config(k);
@@ -159,8 +170,8 @@ TEST(PeerNetwork, SurvivesLostAndLateMessagesAndAnyOrderOfStarting) {
     EXPECT_LT(relative_error(network.model(k), optimum), 1e-6) << "peer " << k;
 }
 
-TEST(PeerNetwork, APeerThatIsStoppedResumesAndADamagedCheckpointIsSetAside) {
-  const Network network(small_problem(4));
+TEST_P(PeerNetworkWith, APeerThatIsStoppedResumesAndADamagedCheckpointIsSetAside) {
+  const Network network(problem());
   std::vector<std::unique_ptr<LivePeer>> peers;
   for (const std::size_t k : {0u, 1u, 2u})
     peers.push_back(std::make_unique<LivePeer>(network.slow_config(k)));
@@ -200,8 +211,8 @@ Vector optimum_over(const Network& network, const std::vector<std::size_t>& memb
   return reference->x;
 }
 
-TEST(PeerNetwork, GoesOnWithoutTheHolderOfTheRegularizerWhenItNeverComesBack) {
-  const Network network(small_problem(4));
+TEST_P(PeerNetworkWith, GoesOnWithoutTheHolderOfTheRegularizerWhenItNeverComesBack) {
+  const Network network(problem());
   std::vector<std::unique_ptr<LivePeer>> peers;
   const auto config_of = [&](std::size_t k) {
     PeerConfig config = network.slow_config(k);
@@ -214,15 +225,16 @@ TEST(PeerNetwork, GoesOnWithoutTheHolderOfTheRegularizerWhenItNeverComesBack) {
   for (const std::size_t k : {0u, 1u, 2u, 3u}) ASSERT_TRUE(network.has_worked(k));
   holder.reset();
   for (auto& peer : peers) ASSERT_TRUE(peer->converged()) << peer->log();
-  EXPECT_TRUE(peers[0]->logged("holding the regularizer members=3")) << peers[0]->log();
+  if (!GetParam())  // with curvature everyone has its share
+    EXPECT_TRUE(peers[0]->logged("holding the regularizer members=3")) << peers[0]->log();
   const Vector optimum = optimum_over(network, {1, 2, 3});
   for (const std::size_t k : {1u, 2u, 3u})
     EXPECT_LT(relative_error(network.model(k), optimum), 1e-6) << "peer " << k;
 }
 
-TEST(PeerNetwork, ANewPeerWithItsOwnDataJoinsWhileTheOthersRun) {
+TEST_P(PeerNetworkWith, ANewPeerWithItsOwnDataJoinsWhileTheOthersRun) {
   // Peer 3 is laid out with the others but told to nobody: it comes later and dials by itself.
-  const Network network(small_problem(4));
+  const Network network(problem());
   std::vector<std::unique_ptr<LivePeer>> peers;
   for (const std::size_t k : {0u, 1u, 2u}) {
     PeerConfig config = network.config(k);

@@ -30,7 +30,7 @@ HubTerms terms_of(const PeerConfig& config, const PeerProblem& problem) {
   return {.network = config.network,
           .self = config.name,
           .fingerprint = problem.fingerprint,
-          .dimension = problem.objective->dimension(),
+          .shape = problem.link_shape(),
           .float32 = config.float32,
           .accept_new = config.accept_new,
           .seed = config.training.seed,
@@ -78,11 +78,11 @@ class Peer {
     } else {
       hooks_.log->warn("insecure: no TLS; anyone on the network may read, join and forge");
     }
-    const Index dimension = problem_.objective->dimension();
+    const LinkShape shape = problem_.link_shape();
     for (const auto& neighbour : config_.neighbours) hub_.add_link(neighbour.name);
     auto server = Server::start({.listen = config_.listen,
                                  .identity = identity,
-                                 .dimension = dimension,
+                                 .shape = shape,
                                  .neighbours = config_.members + config_.neighbours.size()},
                                 hub_,
                                 {.status_json = [this] { return to_json(status()).dump(); },
@@ -92,8 +92,7 @@ class Peer {
     // One end of each link dials: the one whose name comes first, or the newcomer.
     for (const auto& neighbour : config_.neighbours)
       if (config_.join || config_.name < neighbour.name)
-        dialers_.push_back(
-            std::make_unique<Dialer>(neighbour, identity, dimension, hub_, hooks_.log));
+        dialers_.push_back(std::make_unique<Dialer>(neighbour, identity, shape, hub_, hooks_.log));
     if (!config_.metrics.empty()) {
       auto metrics = Metrics::serve(config_.metrics, [this] { return status(); });
       if (!metrics) return metrics.error();
@@ -123,27 +122,27 @@ class Peer {
     agent_->hold_regularizer(config_.holder == config_.name, members_.count(monotonic_seconds()));
   }
 
-  void make_agent(Vector start) {
+  void make_agent(PeerStart start) {
     agent_ = std::make_unique<PeerAgent>(problem_, config_.name, config_.training.seed,
                                          std::move(start));
   }
 
   /// A peer without a past starts where its neighbours are, if they have been working.
-  Vector start_point(bool has_past) {
+  PeerStart start_point(bool has_past) {
     const Index dimension = problem_.objective->dimension();
     Vector start = Vector::Zero(dimension);
     problem_.regularizer.prox(1, Vector::Zero(dimension), start);
-    if (has_past) return start;
+    if (has_past) return {std::move(start)};
     const double until = monotonic_seconds() + config_.contact_seconds;
     while (monotonic_seconds() < until && !asked_to_stop() && !all_connected())
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     const auto told = hub_.estimates();
-    if (told.empty()) return start;
+    if (told.empty()) return {std::move(start)};
     start.setZero();
     for (const auto& x : told)
       start += Eigen::Map<const Vector>(x.data(), dimension) / static_cast<double>(told.size());
     hooks_.log->info("starting from the values of {} neighbours", told.size());
-    return start;
+    return {std::move(start), true};
   }
 
   bool all_connected() const { return std::ranges::all_of(hub_.links(), &LinkStatus::connected); }
@@ -159,9 +158,14 @@ class Peer {
         news > 0 ? config_.patience_seconds : std::min(2 * patience_, longest_patience_seconds);
     agent_->activate(hub_.newest_heard_of_self());
     for (std::size_t slot = 0; slot < agent_->neighbours().size(); ++slot)
-      hub_.say(agent_->neighbours()[slot], agent_->message_to(slot));
+      if (!hub_.say(agent_->neighbours()[slot], agent_->message_to(slot))) agent_->not_said(slot);
     last_work_ = now;
-    worst_since_beat_ = std::max(worst_since_beat_, agent_->residual());
+    const double residual = agent_->residual();
+    worst_since_beat_ = std::max(worst_since_beat_, residual);
+    if (residual > config_.training.tolerance)
+      at_rest_since_ = 0;
+    else if (at_rest_since_ == 0)
+      at_rest_since_ = agent_->activations();
   }
 
   void beat(double now) {
@@ -251,6 +255,7 @@ class Peer {
     PeerStatus fresh{.name = config_.name,
                      .phase = phase_name(members_.phase()),
                      .activations = agent_->activations(),
+                     .at_rest_since = at_rest_since_,
                      .residual = agent_->residual(),
                      .network_residual = members_.worst_residual(now),
                      .members = members_.count(now),
@@ -286,6 +291,7 @@ class Peer {
   double last_work_ = 0, next_beat_ = 0, last_save_ = began_, saved_at_ = -1;
   double worst_since_beat_ = 0;
   int calm_beats_ = 0;
+  std::uint64_t at_rest_since_ = 0;
   double done_since_ = -1;
   int farewells_ = 0;
   bool over_ = false;

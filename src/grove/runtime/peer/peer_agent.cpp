@@ -14,21 +14,34 @@ std::uint64_t next_life(std::uint64_t sequence) {
   return ((sequence >> life_bits) + 1) << life_bits;
 }
 
+Regularizer no_regularizer(const PeerProblem& problem) { return {.regularized = problem.features}; }
+
 AgentContext context_of(const PeerProblem& problem, const std::string& name, std::uint64_t seed,
                         Vector start) {
-  return {.id = AgentId{agent_number(name)},
-          .seed = seed,
-          .objective = problem.objective,
-          .regularizer = {.regularized = problem.features},
-          .start = std::move(start)};
+  return {
+      .id = AgentId{agent_number(name)},
+      .seed = seed,
+      .objective = problem.objective,
+      .regularizer = problem.shares_regularizer() ? problem.regularizer : no_regularizer(problem),
+      .start = std::move(start)};
+}
+
+std::unique_ptr<OpenAgent> make_open_agent(const PeerProblem& problem, AgentContext context,
+                                           bool from_neighbours) {
+  if (const auto* druid = std::get_if<DruidOptions>(&problem.method))
+    return std::make_unique<DruidAgent>(*druid, std::move(context));
+  CurvatureDruidOptions options = std::get<CurvatureDruidOptions>(problem.method);
+  options.solve_alone = !from_neighbours;
+  return std::make_unique<CurvatureDruidAgent>(options, std::move(context));
 }
 
 }  // namespace
 
 PeerAgent::PeerAgent(const PeerProblem& problem, const std::string& name, std::uint64_t seed,
-                     Vector start)
+                     PeerStart start)
     : problem_(problem),
-      agent_(problem.method, context_of(problem, name, seed, std::move(start))) {}
+      agent_(make_open_agent(problem, context_of(problem, name, seed, std::move(start.x)),
+                             start.from_neighbours)) {}
 
 bool PeerAgent::restore(const Checkpoint& checkpoint) {
   for (const std::string& name : checkpoint.neighbours) add(name);
@@ -36,12 +49,12 @@ bool PeerAgent::restore(const Checkpoint& checkpoint) {
   hold_regularizer(checkpoint.holds_regularizer, 1);
   ByteReader reader(checkpoint.agent);
   sequence_ = next_life(checkpoint.sequence);
-  return agent_.load(reader) && reader.finished() && agent_.estimate().allFinite();
+  return agent_->load(reader) && reader.finished() && agent_->estimate().allFinite();
 }
 
 Checkpoint PeerAgent::checkpoint() const {
   ByteWriter writer;
-  agent_.save(writer);
+  agent_->save(writer);
   return {.fingerprint = problem_.fingerprint,
           .sequence = sequence_,
           .holds_regularizer = holds_regularizer(),
@@ -57,7 +70,7 @@ std::size_t PeerAgent::slot_of(const std::string& name) const {
 bool PeerAgent::has(const std::string& name) const { return slot_of(name) < names_.size(); }
 
 void PeerAgent::add(const std::string& name) {
-  agent_.add_neighbour({.id = AgentId{agent_number(name)}});
+  agent_->add_neighbour({.id = AgentId{agent_number(name)}});
   names_.push_back(name);
   heard_.push_back(0);
   heard_now_.push_back(0);
@@ -66,46 +79,47 @@ void PeerAgent::add(const std::string& name) {
 void PeerAgent::drop(const std::string& name) {
   const std::size_t slot = slot_of(name);
   const auto at = static_cast<std::ptrdiff_t>(slot);
-  agent_.drop_neighbour(slot);
+  agent_->drop_neighbour(slot);
   names_.erase(names_.begin() + at);
   heard_.erase(heard_.begin() + at);
   heard_now_.erase(heard_now_.begin() + at);
 }
 
 void PeerAgent::hold_regularizer(bool holds, std::size_t members) {
-  agent_.hold(holds ? problem_.regularizer : Regularizer{.regularized = problem_.features},
-              members);
+  agent_->hold(holds, problem_.regularizer, members);
 }
 
 void PeerAgent::receive(const std::string& name, const Message& message) {
   const std::size_t slot = slot_of(name);
   if (slot == names_.size()) return;  // a link not yet, or no longer, taken up
-  agent_.receive(slot, message);
+  agent_->receive(slot, message);
   heard_[slot] = std::max(heard_[slot], message.sequence);
   heard_now_[slot] = 1;
 }
 
 void PeerAgent::activate(std::uint64_t heard_of_self) {
-  sequence_ = heard_of_self > sequence_ ? next_life(heard_of_self) : sequence_ + 1;
-  previous_ = agent_.estimate();
-  agent_.activate({.round = sequence_, .local_steps = problem_.work}, workspace_);
-  agent_.end_round();
-  step_ = (agent_.estimate() - previous_).norm();
-  scale_ = std::max(scale_, agent_.estimate().norm());
+  const bool outrun = heard_of_self > sequence_;
+  if (outrun) agent_->renumber();
+  sequence_ = outrun ? next_life(heard_of_self) : sequence_ + 1;
+  previous_ = agent_->estimate();
+  agent_->activate({.round = sequence_, .local_steps = problem_.work}, workspace_);
+  agent_->end_round();
+  step_ = (agent_->estimate() - previous_).norm();
+  scale_ = std::max(scale_, agent_->estimate().norm());
 }
 
 double PeerAgent::residual() const {
   const bool all_heard = std::ranges::all_of(heard_now_, [](char heard) { return heard == 1; });
   if (!all_heard || previous_.size() == 0) return std::numeric_limits<double>::infinity();
-  double largest = std::max(step_, agent_.disagreement());
-  if (const Vector* theta = agent_.regularized_estimate())
-    largest = std::max(largest, (*theta - agent_.estimate()).norm());
+  double largest = std::max(step_, agent_->disagreement());
+  if (const Vector* theta = agent_->regularized_estimate())
+    largest = std::max(largest, (*theta - agent_->estimate()).norm());
   return scale_ > 0 ? largest / scale_ : largest;
 }
 
 const Vector& PeerAgent::answer() const {
-  const Vector* theta = agent_.regularized_estimate();
-  return theta != nullptr ? *theta : agent_.estimate();
+  const Vector* theta = agent_->regularized_estimate();
+  return theta != nullptr ? *theta : agent_->estimate();
 }
 
 }  // namespace grove::peer

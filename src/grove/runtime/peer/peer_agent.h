@@ -11,12 +11,19 @@
 
 namespace grove::peer {
 
+/// Where a peer without a past begins.
+struct PeerStart {
+  Vector x;
+  bool from_neighbours = false;  ///< they have been working: x is worth keeping
+};
+
 /// The agent of a peer: neighbours by name, sequence numbers that survive crashes, and the local
 /// residual. Deterministic, does no I/O.
 class PeerAgent {
  public:
   /// Borrows the problem.
-  PeerAgent(const PeerProblem& problem, const std::string& name, std::uint64_t seed, Vector start);
+  PeerAgent(const PeerProblem& problem, const std::string& name, std::uint64_t seed,
+            PeerStart start);
 
   /// Continues from a checkpoint of the same problem; false: it does not fit.
   bool restore(const Checkpoint& checkpoint);
@@ -32,7 +39,8 @@ class PeerAgent {
   void receive(const std::string& name, const Message& message);
   /// One activation, as a life after the one in which others heard `heard_of_self`.
   void activate(std::uint64_t heard_of_self);
-  Message message_to(std::size_t slot) const { return agent_.message_to(slot); }
+  Message message_to(std::size_t slot) const { return agent_->message_to(slot); }
+  void not_said(std::size_t slot) { agent_->not_said(slot); }
 
   /// How far this peer is from rest, relative to the size of x: the largest of its last step, the
   /// disagreement on its links and, where it holds the regularizer, |x - theta|. Infinite until
@@ -40,16 +48,16 @@ class PeerAgent {
   double residual() const;
 
   const Vector& answer() const;  ///< theta where this peer has it, otherwise x
-  const Vector& estimate() const { return agent_.estimate(); }
-  bool holds_regularizer() const { return agent_.regularized_estimate() != nullptr; }
-  std::uint64_t activations() const { return agent_.cost().broadcasts; }
+  const Vector& estimate() const { return agent_->estimate(); }
+  bool holds_regularizer() const { return agent_->regularized_estimate() != nullptr; }
+  std::uint64_t activations() const { return agent_->cost().broadcasts; }
   std::uint64_t sequence() const { return sequence_; }
 
  private:
   std::size_t slot_of(const std::string& name) const;
 
   const PeerProblem& problem_;
-  DruidAgent agent_;
+  std::unique_ptr<OpenAgent> agent_;
   Workspace workspace_;
   std::uint64_t sequence_ = 0;        ///< (life << 32) + activation in that life
   std::vector<std::string> names_;    ///< by slot

@@ -5,12 +5,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "grove/base/result.h"
 #include "grove/data/samples.h"
+#include "grove/methods/curvature_druid.h"
 #include "grove/methods/druid.h"
 #include "grove/run/config.h"
+#include "grove/runtime/peer/wire.h"
 
 namespace grove::peer {
 
@@ -62,10 +65,14 @@ Result<PeerConfig> read_peer_config(const std::filesystem::path& path);
 struct PeerProblem {
   std::shared_ptr<const Objective> objective;
   Regularizer regularizer;  ///< r, whoever holds it
-  DruidOptions method;      ///< with edge links
+  /// With edge links.
+  std::variant<DruidOptions, CurvatureDruidOptions> method;
   int work = 1;             ///< E_i
   Index features = 0;       ///< without the intercept
   std::string fingerprint;  ///< what neighbours must agree on, in words
+
+  bool shares_regularizer() const;  ///< every peer applies its share of r: nobody holds it
+  LinkShape link_shape() const;
 };
 Result<PeerProblem> load_problem(PeerConfig& config);
 

@@ -26,15 +26,28 @@ Result<Dataset> load_shard(const PeerConfig& config) {
   return shard;
 }
 
+using Method = std::variant<DruidOptions, CurvatureDruidOptions>;
+
+Method method_of(const MethodOptions& options) {
+  if (const auto* curvature = std::get_if<CurvatureDruidOptions>(&options)) return *curvature;
+  return std::get<DruidOptions>(options);
+}
+
+/// Links weighed by curvature let every peer apply its share of r, unless theta holds it all.
+bool shares_regularizer(const Method& method) {
+  const auto* curvature = std::get_if<CurvatureDruidOptions>(&method);
+  return curvature != nullptr && !curvature->theta_penalty;
+}
+
 /// What must be equal at all peers for the network to have one answer.
-std::string describe(const PeerConfig& config, Index dimension) {
+std::string describe(const PeerConfig& config, const Method& method, Index dimension) {
   Config training = config.training;
   std::string text = fmt::format("dimension={} holder={}", dimension, config.holder);
   for (const Option& option : options_of(training))
     for (const std::string_view name :
          {"loss", "l1", "l2", "constraint", "weighting", "intercept", "penalty"})
       if (option.name == name) text += fmt::format(" {}={}", name, option.get().dump());
-  return text;
+  return shares_regularizer(method) ? text + " shared" : text;
 }
 
 /// An instance with this peer as its only agent: what the method set-up looks at.
@@ -69,17 +82,23 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
   if (!instance) return instance.error();
   config.training.agents = 1;
   config.training.link = LinkKind::edge;
-  if (config.training.penalty.curvature())
-    return Error{"penalty", "peers weigh their links by one number; expected a number above 0"};
-  if (config.training.penalty.is_auto()) config.training.penalty = 1e-3;  // all peers the same
   auto setup = set_up_method(config.training, *instance);
   if (!setup) return setup.error();
+  const Method method = method_of(setup->options[0]);
   return PeerProblem{.objective = instance->objectives[0],
                      .regularizer = instance->regularizer,
-                     .method = std::get<DruidOptions>(setup->options[0]),
+                     .method = method,
                      .work = setup->work_loads[0],
                      .features = instance->features,
-                     .fingerprint = describe(config, instance->dimension())};
+                     .fingerprint = describe(config, method, instance->dimension())};
+}
+
+bool PeerProblem::shares_regularizer() const { return peer::shares_regularizer(method); }
+
+LinkShape PeerProblem::link_shape() const {
+  const auto* curvature = std::get_if<CurvatureDruidOptions>(&method);
+  return {objective->dimension(),
+          curvature != nullptr ? std::optional(curvature->form) : std::nullopt};
 }
 
 }  // namespace grove::peer

@@ -51,6 +51,7 @@ json to_json(const PeerStatus& status) {
       {"process", ::getpid()},
       {"phase", status.phase},
       {"activations", status.activations},
+      {"at_rest_since", status.at_rest_since > 0 ? json(status.at_rest_since) : json(nullptr)},
       {"residual", number_or_null(status.residual)},
       {"network_residual", number_or_null(status.network_residual)},
       {"members", status.members},

@@ -15,6 +15,8 @@ struct PeerStatus {
   std::string name;
   std::string phase = "starting";  ///< starting, working, calm, ready, done, stopped
   std::uint64_t activations = 0;
+  std::uint64_t at_rest_since =
+      0;                        ///< activation from which the residual stayed small; 0: it is not
   double residual = 0;          ///< its own
   double network_residual = 0;  ///< the largest it knows of
   std::size_t members = 0;

@@ -43,18 +43,22 @@ class Server::Service final : public v1::Peer::Service {
     v1::Envelope envelope;
     if (!stream.Read(&envelope) || !envelope.has_hello())
       return refused("", {Refusal::malformed, "no hello came"});
-    const v1::Hello hello = envelope.hello();
+    v1::Hello hello = std::move(*envelope.mutable_hello());
     if (secure_ && !certified(context, hello.from()))
       return refused("", {Refusal::wrong_name, "the certificate carries another name"});
     std::uint64_t session = 0;
     if (const auto flaw = hub_.admit(hello, session))
       return {grpc::StatusCode::FAILED_PRECONDITION, flaw->detail};
     cancels_.confirm(cancel_id);
-    *envelope.mutable_hello() = hub_.hello_to(hello.from());
-    if (stream.Write(envelope))
-      converse(stream, hub_, hello.from(), session, [&context] { context.TryCancel(); });
+    const std::string name = hello.from();
+    *envelope.mutable_hello() = hub_.hello_to(name);
+    const bool answered = stream.Write(envelope);
+    envelope.Clear();  // the estimates are large, and the session long
+    v1::Hello().Swap(&hello);
+    if (answered)
+      converse(stream, hub_, name, session, [&context] { context.TryCancel(); });
     else
-      hub_.end_session(hello.from(), session);
+      hub_.end_session(name, session);
     return grpc::Status::OK;
   }
 
@@ -92,7 +96,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerSettings& settings, Hu
   grpc::ServerBuilder builder;
   builder.AddListeningPort(settings.listen, server_credentials(settings.identity), &server->port_);
   builder.RegisterService(server->service_.get());
-  builder.SetMaxReceiveMessageSize(receive_limit_bytes(settings.dimension));
+  builder.SetMaxReceiveMessageSize(receive_limit_bytes(settings.shape));
   grpc::ResourceQuota quota("peer");
   quota.SetMaxThreads(static_cast<int>(2 * settings.neighbours + 16));
   builder.SetResourceQuota(quota);

@@ -16,7 +16,7 @@ namespace grove::peer {
 struct ServerSettings {
   std::string listen;  ///< host:port; port 0 picks a free one
   TlsIdentity identity;
-  Index dimension = 0;
+  LinkShape shape;
   std::size_t neighbours = 0;  ///< expected; bounds the number of threads
 };
 

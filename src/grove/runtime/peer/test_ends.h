@@ -37,8 +37,8 @@ class End {
         identity_(identity_of(name)),
         hub(complete(name, std::move(terms)), logger_to(log)) {
     server = std::move(*Server::start(
-        {.listen = listen, .identity = identity_, .dimension = test_dimension, .neighbours = 4},
-        hub, {.status_json = [] { return "{}"; }, .stop = [this] { stopped = true; }}));
+        {.listen = listen, .identity = identity_, .shape = test_dimension, .neighbours = 4}, hub,
+        {.status_json = [] { return "{}"; }, .stop = [this] { stopped = true; }}));
   }
   ~End() {
     hub.close();
@@ -86,7 +86,7 @@ class End {
     terms.network = "test";
     terms.self = name;
     if (terms.fingerprint.empty()) terms.fingerprint = "problem";
-    terms.dimension = test_dimension;
+    terms.shape.dimension = test_dimension;
     return terms;
   }
   TlsIdentity identity_;
@@ -130,7 +130,8 @@ class Caller {
   }
   bool say(std::uint64_t sequence, const std::vector<double>& values) {
     v1::Envelope envelope;
-    pack(sequence, values, false, *envelope.mutable_iterate());
+    pack({.from = {}, .sequence = sequence, .payload = values}, test_dimension, false,
+         *envelope.mutable_iterate());
     return stream_->Write(envelope);
   }
   bool hears(v1::Envelope& envelope) { return stream_->Read(&envelope); }

@@ -1,6 +1,10 @@
 // What two ends make of each other's words: kept, dropped, rounded, held back.
+#include <bit>
+#include <cstring>
+
 #include <gtest/gtest.h>
 
+#include "grove/agent/curvature_message.h"
 #include "grove/runtime/peer/clock.h"
 #include "grove/runtime/peer/session.h"
 #include "grove/runtime/peer/test_ends.h"
@@ -29,6 +33,35 @@ struct Pair {
   }
   End a, b;
 };
+
+/// Version 3 of C = 2 I, in two dimensions.
+std::vector<double> weighed_payload(std::int64_t of_yours, bool with_curvature) {
+  const std::vector<double> vector(of_yours < 0 ? 0 : 2, 1.5);
+  std::vector<double> words, payload{std::bit_cast<double>(std::array{0.0f, 1.0f})};
+  if (with_curvature)
+    Curvature({CurvatureShape::full}, 2 * Matrix::Identity(2, 2)).append_words(words);
+  CurvatureMessage{.version = 3, .of_yours = of_yours, .vector = vector, .curvature = words}
+      .append_to(payload);
+  return payload;
+}
+
+TEST(Transport, CarriesCurvaturesAndKeepsOneThatANewerIterateOverwrites) {
+  const LinkShape shape(test_dimension, CurvatureForm{CurvatureShape::full});
+  Pair pair({.shape = shape}, {.shape = shape});
+  const auto whole = weighed_payload(1, true), plain = weighed_payload(1, false);
+  EXPECT_TRUE(pair.b.hub.say("a", message_of(3, weighed_payload(-1, true))));
+  const auto received = [&] { return pair.b.link("a").counts.iterates_received; };
+  EXPECT_TRUE(pair.a.hub.say("b", message_of(5, whole)));
+  ASSERT_TRUE(eventually([&] { return received() == 1; })) << pair.b.log->text();
+  EXPECT_TRUE(pair.a.hub.say("b", message_of(6, plain)));
+  ASSERT_TRUE(eventually([&] { return received() == 2; })) << pair.b.log->text();
+  const auto heard = pair.b.heard()["a"];
+  EXPECT_EQ(heard.sequence, 6u);
+  ASSERT_EQ(heard.values.size(), whole.size());
+  EXPECT_EQ(std::memcmp(heard.values.data(), whole.data(), whole.size() * sizeof(double)), 0);
+  pair.a.hub.add_link("nobody");
+  EXPECT_FALSE(pair.a.hub.say("nobody", message_of(7, plain)));
+}
 
 TEST(Transport, CarriesIteratesAndHeartbeatsBothWays) {
   Pair pair;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "grove/agent/curvature.h"
+#include "grove/agent/message.h"
 #include "grove/base/types.h"
 #include "grove/runtime/peer/peer.pb.h"
 
@@ -31,12 +33,23 @@ enum class Refusal {
   not_finite,
   stale_sequence,
   absurd_sequence,
+  wrong_curvature,
+  stale_curvature,
 };
-constexpr std::size_t refusal_kinds = 12;
+constexpr std::size_t refusal_kinds = 14;
 std::string_view name_of(Refusal refusal);
 
 /// Names are what certificates carry: lower-case letters, digits and inner hyphens, as in DNS.
 bool is_peer_name(std::string_view name);
+
+/// What the messages of a network are made of.
+struct LinkShape {
+  LinkShape(Index coefficients = 0, std::optional<CurvatureForm> form = {})
+      : dimension(coefficients), curvature(form) {}
+
+  Index dimension;
+  std::optional<CurvatureForm> curvature;  ///< none: links are weighed by a number
+};
 
 /// What this peer expects of a neighbour's hello.
 struct HelloTerms {
@@ -56,22 +69,33 @@ std::optional<Flaw> flaw_of(const v1::Hello& hello, const HelloTerms& terms);
 
 /// What this peer expects of a neighbour's iterates.
 struct IterateTerms {
-  Index dimension = 0;
-  bool float32 = false;      ///< agreed in the hellos
-  std::uint64_t latest = 0;  ///< newest sequence accepted on this link
+  LinkShape shape;
+  bool float32 = false;              ///< agreed in the hellos
+  std::uint64_t latest = 0;          ///< newest sequence accepted on this link
+  std::uint64_t latest_own = 0;      ///< newest sequence that can have been heard from this peer
+  std::int64_t latest_version = -1;  ///< of the newest curvature accepted on this link
 };
+/// All but the numbers of a curvature.
 std::optional<Flaw> flaw_of(const v1::Iterate& iterate, const IterateTerms& terms);
+
+/// The form and the numbers; for a full matrix that takes a factorization.
+std::optional<Flaw> flaw_of(const v1::Curvature& curvature, const LinkShape& shape);
 
 std::optional<Flaw> flaw_of(const v1::Heartbeat& heartbeat);
 
-/// No honest message of a network with this dimension is longer.
-std::size_t largest_message_bytes(Index dimension);
+/// No honest message of such a network is longer.
+std::size_t largest_message_bytes(const LinkShape& shape);
 /// What gRPC may read at all. Up to here a message that is too large is counted as such; beyond, it
 /// is not even read and the stream ends.
-int receive_limit_bytes(Index dimension);
+int receive_limit_bytes(const LinkShape& shape);
 
-/// The values, whichever way they were sent: those of the message itself, or `widened`.
-std::span<const double> values_of(const v1::Iterate& iterate, std::vector<double>& widened);
-void pack(std::uint64_t sequence, std::span<const double> values, bool float32, v1::Iterate& into);
+/// An agent's message as it travels, and back: the payload is that of the iterate, or `buffer`.
+void pack(const Message& message, const LinkShape& shape, bool float32, v1::Iterate& into);
+std::span<const double> payload_of(const v1::Iterate& iterate, const LinkShape& shape,
+                                   std::vector<double>& buffer);
+
+/// Of iterates that were not taken up only the newest is kept. A curvature told in an older one
+/// goes with it, for its sender will not soon tell it again.
+void keep_curvature(v1::Iterate& older, v1::Iterate& newer);
 
 }  // namespace grove::peer

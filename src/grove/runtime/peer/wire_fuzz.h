@@ -4,9 +4,42 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "grove/agent/curvature_message.h"
 #include "grove/runtime/peer/wire.h"
 
 namespace grove::peer {
+
+/// What an agent whose links are weighed by curvature would be handed.
+inline void require_fit_weight(const v1::Iterate& iterate, const LinkShape& shape) {
+  std::vector<double> buffer;
+  const auto payload = payload_of(iterate, shape, buffer);
+  const auto told = CurvatureMessage::read(payload.subspan(1), shape.dimension);
+  if (!told || told->version < 0 || told->version > 9 || told->of_yours > 4) std::abort();
+  for (const double value : told->vector)
+    if (!std::isfinite(value)) std::abort();
+  const bool has_curvature = iterate.weight().has_curvature();
+  if (has_curvature !=
+      Curvature::from_words(*shape.curvature, shape.dimension, told->curvature).has_value())
+    std::abort();
+}
+
+inline void fuzz_iterate(const v1::Iterate& iterate, const LinkShape& shape) {
+  for (const bool float32 : {false, true}) {
+    const IterateTerms terms{.shape = shape, .float32 = float32, .latest = 5, .latest_own = 4};
+    if (flaw_of(iterate, terms)) continue;
+    if (iterate.weight().has_curvature() && flaw_of(iterate.weight().curvature(), shape)) continue;
+    if (iterate.sequence() <= 5) std::abort();
+    if (shape.curvature) {
+      if (iterate.sequence() <= 9) require_fit_weight(iterate, shape);
+      continue;
+    }
+    std::vector<double> widened;
+    const auto values = payload_of(iterate, shape, widened);
+    if (values.size() != static_cast<std::size_t>(shape.dimension)) std::abort();
+    for (const double value : values)
+      if (!std::isfinite(value)) std::abort();
+  }
+}
 
 /// Reads the bytes as a neighbour's message would be and aborts where something unfit was let
 /// through. Shared by the fuzzer and the tests.
@@ -20,15 +53,11 @@ inline void fuzz_wire(std::string_view bytes) {
   }
   if (envelope.has_heartbeat()) (void)flaw_of(envelope.heartbeat());
   if (!envelope.has_iterate()) return;
-  for (const bool float32 : {false, true}) {
-    const IterateTerms terms{.dimension = dimension, .float32 = float32, .latest = 5};
-    if (flaw_of(envelope.iterate(), terms)) continue;
-    std::vector<double> widened;
-    const auto values = values_of(envelope.iterate(), widened);
-    if (values.size() != dimension || envelope.iterate().sequence() <= 5) std::abort();
-    for (const double value : values)
-      if (!std::isfinite(value)) std::abort();
-  }
+  fuzz_iterate(envelope.iterate(), dimension);
+  for (const CurvatureForm form :
+       {CurvatureForm{CurvatureShape::scalar}, CurvatureForm{CurvatureShape::diagonal},
+        CurvatureForm{CurvatureShape::low_rank, 2}, CurvatureForm{CurvatureShape::full}})
+    fuzz_iterate(envelope.iterate(), {dimension, form});
 }
 
 }  // namespace grove::peer

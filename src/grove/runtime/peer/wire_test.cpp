@@ -1,11 +1,13 @@
 #include "grove/runtime/peer/wire.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "grove/agent/curvature_message.h"
 #include "grove/runtime/peer/wire_fuzz.h"
 
 namespace grove::peer {
@@ -26,7 +28,8 @@ v1::Hello good_hello() {
 
 v1::Iterate iterate_of(std::uint64_t sequence, std::vector<double> values) {
   v1::Iterate iterate;
-  pack(sequence, values, false, iterate);
+  pack({.from = {}, .sequence = sequence, .payload = values}, static_cast<Index>(values.size()),
+       false, iterate);
   return iterate;
 }
 
@@ -70,7 +73,7 @@ TEST(Hello, WithAnythingElseIsRefusedForWhatIsWrong) {
 }
 
 TEST(Iterate, IsRefusedForDimensionSequenceOrNumbersThatAreNone) {
-  const IterateTerms expected{.dimension = 2, .latest = 7};
+  const IterateTerms expected{.shape = 2, .latest = 7};
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_FALSE(flaw_of(iterate_of(8, {1, 2}), expected));
   EXPECT_EQ(refusal_of(flaw_of(iterate_of(8, {1}), expected)), Refusal::wrong_dimension);
@@ -87,15 +90,109 @@ TEST(Iterate, TravelsExactlyAsDoublesAndToSevenDigitsAsFloats) {
   std::vector<double> widened;
   v1::Iterate iterate;
   const auto back = [&] {
-    const auto span = values_of(iterate, widened);
+    const auto span = payload_of(iterate, 3, widened);
     return std::vector<double>(span.begin(), span.end());
   };
-  pack(3, values, false, iterate);
+  const Message message{.from = {}, .sequence = 3, .payload = values};
+  pack(message, 3, false, iterate);
   EXPECT_EQ(back(), values);
-  pack(3, values, true, iterate);
-  EXPECT_FALSE(flaw_of(iterate, {.dimension = 3, .float32 = true}));
-  EXPECT_EQ(refusal_of(flaw_of(iterate, {.dimension = 3})), Refusal::wrong_dimension);
+  pack(message, 3, true, iterate);
+  EXPECT_FALSE(flaw_of(iterate, {.shape = 3, .float32 = true}));
+  EXPECT_EQ(refusal_of(flaw_of(iterate, {.shape = 3})), Refusal::wrong_dimension);
   EXPECT_EQ(back(), (std::vector<double>{1.0f / 3, -2e-30f, 5}));
+}
+
+/// The message of an agent whose links are weighed by curvature, in three dimensions.
+struct WeighedMessage {
+  explicit WeighedMessage(CurvatureForm form, std::int64_t of_yours = 4) : shape(3, form) {
+    const Matrix matrix{{4, 1, 0}, {1, 3, 1}, {0, 1, 2}};
+    const std::vector<double> vector(of_yours < 0 ? 0 : 3, 0.1);
+    std::vector<double> words;
+    Curvature(form, matrix).append_words(words);
+    payload.push_back(std::bit_cast<double>(std::array{1.0f, 2.0f}));
+    CurvatureMessage{.version = 5, .of_yours = of_yours, .vector = vector, .curvature = words}
+        .append_to(payload);
+  }
+  v1::Iterate iterate() const {
+    v1::Iterate result;
+    pack({.from = {}, .sequence = 8, .payload = payload}, shape, false, result);
+    return result;
+  }
+  IterateTerms terms() const { return {.shape = shape, .latest = 7, .latest_own = 4}; }
+
+  LinkShape shape;
+  std::vector<double> payload;
+};
+
+std::vector<CurvatureForm> every_form() {
+  return {{CurvatureShape::scalar},
+          {CurvatureShape::diagonal},
+          {CurvatureShape::low_rank, 2},
+          {CurvatureShape::full}};
+}
+
+bool same_bits(std::span<const double> a, std::span<const double> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
+TEST(CurvatureOnTheWire, TravelsExactlyInEveryForm) {
+  for (const CurvatureForm form : every_form())
+    for (const std::int64_t of_yours : {std::int64_t{-1}, std::int64_t{4}}) {
+      const WeighedMessage message(form, of_yours);
+      const v1::Iterate iterate = message.iterate();
+      EXPECT_FALSE(flaw_of(iterate, message.terms()));
+      EXPECT_FALSE(flaw_of(iterate.weight().curvature(), message.shape));
+      std::vector<double> buffer;
+      EXPECT_TRUE(same_bits(payload_of(iterate, message.shape, buffer), message.payload));
+      EXPECT_LE(iterate.ByteSizeLong(), largest_message_bytes(message.shape));
+    }
+}
+
+TEST(CurvatureOnTheWire, IsRefusedForVersionsFormOrNumbersThatAreNotPossible) {
+  const WeighedMessage good(CurvatureForm{CurvatureShape::full});
+  const auto refusal_when = [&](const auto& spoil) {
+    v1::Iterate iterate = good.iterate();
+    spoil(*iterate.mutable_weight());
+    if (const auto flaw = flaw_of(iterate.weight().curvature(), good.shape)) return flaw->refusal;
+    return refusal_of(flaw_of(iterate, good.terms()));
+  };
+  using enum Refusal;
+  EXPECT_EQ(refusal_when([](auto& w) { w.set_version(9); }), absurd_sequence);  // of iterate 8
+  EXPECT_EQ(refusal_when([](auto& w) { w.set_version(-1); }), absurd_sequence);
+  EXPECT_EQ(refusal_when([](auto& w) { w.set_of_yours(5); }), absurd_sequence);  // never said
+  EXPECT_EQ(refusal_when([](auto& w) { w.set_of_yours(-2); }), wrong_dimension);
+  EXPECT_EQ(refusal_when([](auto& w) { w.set_depth(NAN); }), not_finite);
+  EXPECT_EQ(refusal_when([](auto& w) { w.mutable_curvature()->set_kind(v1::Curvature::SCALAR); }),
+            wrong_curvature);
+  EXPECT_EQ(refusal_when([](auto& w) { w.mutable_curvature()->set_rank(1); }), wrong_curvature);
+  EXPECT_EQ(refusal_when([](auto& w) { w.mutable_curvature()->add_numbers(1); }), wrong_dimension);
+  EXPECT_EQ(refusal_when([](auto& w) { w.mutable_curvature()->set_numbers(1, 50); }),
+            wrong_curvature);  // no longer positive definite
+  EXPECT_EQ(refusal_when([](auto& w) { w.mutable_curvature()->set_numbers(1, NAN); }),
+            wrong_curvature);
+  IterateTerms later = good.terms();
+  later.latest_version = 6;
+  EXPECT_EQ(refusal_of(flaw_of(good.iterate(), later)), stale_curvature);
+  later.latest_version = 5;  // told again: fine
+  EXPECT_FALSE(flaw_of(good.iterate(), later));
+  EXPECT_EQ(refusal_of(flaw_of(good.iterate(), {.shape = 3, .latest = 7})), wrong_curvature);
+  EXPECT_EQ(refusal_of(flaw_of(iterate_of(8, {1, 2, 3}), good.terms())), wrong_curvature);
+}
+
+TEST(CurvatureOnTheWire, GoesWithTheNewerIterateUnlessThatHasAnotherVersion) {
+  const WeighedMessage message(CurvatureForm{CurvatureShape::full});
+  v1::Iterate older = message.iterate(), newer = message.iterate();
+  newer.set_sequence(9);
+  newer.mutable_weight()->clear_curvature();
+  newer.mutable_weight()->set_version(6);
+  keep_curvature(older, newer);
+  EXPECT_FALSE(newer.weight().has_curvature());
+  newer.mutable_weight()->set_version(5);
+  keep_curvature(older, newer);
+  EXPECT_FALSE(flaw_of(newer.weight().curvature(), message.shape));
+  v1::Iterate plain = iterate_of(1, {1}), next = iterate_of(2, {2});
+  keep_curvature(plain, next);
+  EXPECT_FALSE(next.has_weight());
 }
 
 TEST(Heartbeat, NamesEachMemberOnceWithAPossiblePhase) {
@@ -128,7 +225,17 @@ RC_GTEST_PROP(WireBytes, NeverBreakTheReceiverWhateverTheyAre, (const std::strin
 RC_GTEST_PROP(WireBytes, NeverBreakTheReceiverWhenAnHonestMessageIsDamaged,
               (const std::vector<double>& values, std::uint32_t place, char damage)) {
   v1::Envelope envelope;
-  pack(9, values, place % 2 == 0, *envelope.mutable_iterate());
+  pack({.from = {}, .sequence = 9, .payload = values}, static_cast<Index>(values.size()),
+       place % 2 == 0, *envelope.mutable_iterate());
+  std::string bytes = envelope.SerializeAsString();
+  bytes[place % bytes.size()] = damage;
+  fuzz_wire(bytes);
+}
+
+RC_GTEST_PROP(WireBytes, NeverBreakTheReceiverWhenAHonestCurvatureIsDamaged,
+              (std::uint8_t form, std::uint32_t place, char damage)) {
+  v1::Envelope envelope;
+  *envelope.mutable_iterate() = WeighedMessage(every_form()[form % 4]).iterate();
   std::string bytes = envelope.SerializeAsString();
   bytes[place % bytes.size()] = damage;
   fuzz_wire(bytes);
