@@ -55,7 +55,10 @@ std::optional<std::vector<double>> parse_list(std::string_view text) {
 
 std::string text_of(const std::vector<double>& values) {
   std::string text;
-  for (const double value : values) text += (text.empty() ? "" : ",") + exact(value);
+  for (const double value : values) {
+    if (!text.empty()) text += ',';
+    text += exact(value);
+  }
   return text;
 }
 
