@@ -56,7 +56,7 @@ void speak_as_peer(const Sender::Job& job, const peer::CertifiedKey& authority) 
   peer::Hub hub({.network = bench_network,
                  .self = sender_name(0),
                  .fingerprint = bench_fingerprint,
-                 .dimension = job.dimension},
+                 .shape = job.dimension},
                 log);
   hub.add_link(receiver_name);
   const peer::TlsIdentity identity = identity_of(authority, sender_name(0));
