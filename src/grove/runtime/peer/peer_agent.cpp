@@ -86,6 +86,7 @@ void PeerAgent::drop(const std::string& name) {
 }
 
 void PeerAgent::hold_regularizer(bool holds, std::size_t members) {
+  holds_ = holds;
   agent_->hold(holds, problem_.regularizer, members);
 }
 

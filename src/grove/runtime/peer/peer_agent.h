@@ -49,7 +49,7 @@ class PeerAgent {
 
   const Vector& answer() const;  ///< theta where this peer has it, otherwise x
   const Vector& estimate() const { return agent_->estimate(); }
-  bool holds_regularizer() const { return agent_->regularized_estimate() != nullptr; }
+  bool holds_regularizer() const { return holds_; }
   std::uint64_t activations() const { return agent_->cost().broadcasts; }
   std::uint64_t sequence() const { return sequence_; }
 
@@ -63,6 +63,7 @@ class PeerAgent {
   std::vector<std::string> names_;    ///< by slot
   std::vector<std::uint64_t> heard_;  ///< newest sequence, by slot
   std::vector<char> heard_now_;       ///< in this life, by slot
+  bool holds_ = false;                ///< the regularizer's copy of x, or the root of the depth
   Vector previous_;                   ///< x before the last activation
   double step_ = 0;                   ///< length of the last activation's move
   double scale_ = 0;                  ///< largest |x| so far
