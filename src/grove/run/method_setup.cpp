@@ -197,9 +197,10 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
   setup.participation = std::move(*participation);
 
   if (config.penalty.is_auto())
-    config.penalty = bears_curvature(config) && instance.dimension() <= largest_with_curvature
-                         ? PenaltyChoice(automatic_form(instance.dimension()))
-                         : PenaltyChoice(automatic_number);
+    config.penalty =
+        bears_curvature(config) && instance.dimension() <= largest_with_curvature
+            ? PenaltyChoice(automatic_form(instance.dimension(), instance.regularizer.l1 > 0))
+            : PenaltyChoice(automatic_number);
   if (config.penalty.curvature()) {
     if (const Status status = set_up_curvature(config, instance, setup); !status)
       return status.error();
