@@ -255,7 +255,7 @@ void write_back(const MethodSetup& setup, Config& config) {
 
 PenaltyChoice automatic_penalty(const Config& config, Index dimension) {
   if (bears_curvature(config) && dimension <= largest_with_curvature)
-    return automatic_form(dimension);
+    return automatic_form(dimension, config.l1 > 0);
   return automatic_number;
 }
 

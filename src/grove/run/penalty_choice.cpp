@@ -7,6 +7,9 @@ namespace {
 
 /// Up to here the whole matrix costs fewer vectors, (d+1)/4 of them, than it saves rounds.
 constexpr Index largest_full = 150;
+/// With l1 it saves so many more rounds that it is the faster way up to here, though not the one
+/// with the fewest bytes.
+constexpr Index largest_full_with_kinks = 1000;
 constexpr Index automatic_rank = 20;
 
 nlohmann::json text_of(const PenaltyChoice& choice) {
@@ -53,8 +56,8 @@ Option penalty_option(const OptionText& text, PenaltyChoice& target) {
           [&target] { return text_of(target); }};
 }
 
-CurvatureForm automatic_form(Index dimension) {
-  if (dimension <= largest_full) return {CurvatureShape::full};
+CurvatureForm automatic_form(Index dimension, bool kinks) {
+  if (dimension <= (kinks ? largest_full_with_kinks : largest_full)) return {CurvatureShape::full};
   return {CurvatureShape::low_rank, automatic_rank};
 }
 

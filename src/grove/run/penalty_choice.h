@@ -29,8 +29,9 @@ class PenaltyChoice {
 /// auto | MU | scalar | diagonal | low-rank:K | full
 Option penalty_option(const OptionText& text, PenaltyChoice& target);
 
-/// What auto means where links can be weighed by curvature: the form that costs the fewest bytes
-/// until convergence, by what was measured (docs/methods/curvature_links.md).
-CurvatureForm automatic_form(Index dimension);
+/// What auto means where links can be weighed by curvature, by what was measured
+/// (docs/methods/curvature_links.md): the form that costs the fewest bytes until convergence, or,
+/// where l1 has kinks, the least time.
+CurvatureForm automatic_form(Index dimension, bool kinks);
 
 }  // namespace grove
