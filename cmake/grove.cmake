@@ -45,6 +45,7 @@ function(grove_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest_main rapidcheck
                                         rapidcheck_gtest grove_settings)
   target_compile_options(${name} PRIVATE -O1)  # tests spend their time compiling, not running
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
+                                           UNITY_BUILD OFF)  # helpers of tests share names
   add_test(NAME ${name} COMMAND ${name})
 endfunction()
