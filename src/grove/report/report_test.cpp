@@ -71,6 +71,16 @@ TEST(Summary, SaysHowTheRunEndedAndWhatItCost) {
   for (const char* part :
        {"converged in 1 rounds, 500 ms", "1.00e-09", "1.000e-05", "10 broadcasts", "2 kB"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is missing in\n" << text;
+  EXPECT_EQ(text.find("local steps;"), std::string::npos) << "nobody chose work loads here";
+}
+
+TEST(Summary, SaysWhyTheBusiestAgentWorksSoMuch) {
+  RunRecord record{.outcome = {RunStatus::converged, "converged in 1 rounds", 1, 0.5}};
+  record.trace = {{.round = 0}};
+  record.agents = {{.work = 1, .work_reason = "others would wait"},
+                   {.work = 7, .work_reason = "agent 0 takes as long"}};
+  const std::string text = summary_text(record);
+  EXPECT_NE(text.find("1 to 7 local steps; 7: agent 0 takes as long\n"), std::string::npos) << text;
 }
 
 }  // namespace

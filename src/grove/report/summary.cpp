@@ -32,6 +32,14 @@ double fastest(const RunRecord& record) {
   return std::ranges::max(record.agents, {}, &AgentSummary::speed).speed.value_or(1);
 }
 
+/// Of work that was chosen for the machines: its range, and why the busiest agent does so much.
+std::string work_text(const RunRecord& record) {
+  if (record.agents.empty() || record.agents.front().work_reason.empty()) return "";
+  const auto [least, most] = std::ranges::minmax(record.agents, {}, &AgentSummary::work);
+  return fmt::format("  work        {} to {} local steps; {}: {}\n", least.work, most.work,
+                     most.work, most.work_reason);
+}
+
 bool all_have_reference(const std::vector<std::pair<std::string, RunRecord>>& runs) {
   return std::ranges::all_of(runs,
                              [](const auto& run) { return run.second.reference.has_value(); });
@@ -82,6 +90,7 @@ std::string summary_text(const RunRecord& record) {
   if (last.simulated_seconds)
     text += fmt::format("  simulated   {} on machines of speed {:.3g} to {:.3g}\n",
                         human_seconds(*last.simulated_seconds), slowest(record), fastest(record));
+  text += work_text(record);
   return text;
 }
 
