@@ -257,7 +257,10 @@ TEST_F(CommandLine, PredictsRowsWithoutLabels) {
   file("mixed.svm", "1 1:0.5\n-1 2:1\n1:0.5\n");
   expect_refused("train mixed.svm", {"mixed.svm:3", "label"});
   file("broken.svm", "1:0.5\n1:x\n");
-  expect_refused("predict m.json broken.svm", {"broken.svm:2"});
+  const Ended broken = grove("predict m.json broken.svm --out never.txt");
+  EXPECT_EQ(broken.code, 2);
+  EXPECT_NE(broken.err.find("broken.svm:2"), std::string::npos) << broken.err;
+  EXPECT_FALSE(fs::exists(folder / "never.txt"));
 }
 
 TEST_F(CommandLine, ListsKnownDataAndGetsItFromAMirror) {

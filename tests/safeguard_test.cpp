@@ -91,7 +91,7 @@ class Lopsided final : public Objective {
 // at 3 and passes 1000 after so many times that they fit into the first half of the run.
 TEST(CurvatureRefresh, ComesToAnEndWhateverTheHessianDoes) {
   const CurvatureForm form{CurvatureShape::full};
-  CurvatureDruidAgent agent({.form = form, .watchful = false, .thrifty = false},
+  CurvatureDruidAgent agent({.form = form, .thrifty = false, .watchful = false},
                             {.id = AgentId{0},
                              .neighbours = {{AgentId{1}}},
                              .objective = std::make_shared<Lopsided>(),

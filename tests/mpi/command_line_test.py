@@ -35,7 +35,8 @@ def read(path):
 def essence(record):
     """What must not depend on where a run takes place."""
     record.pop("ranks", None)
-    for name in ("runtime", "checkpoint", "checkpoint-every", "shards", "data", "partition"):
+    for name in ("runtime", "checkpoint", "checkpoint-every", "shards", "data", "partition",
+                 "samples"):
         record["config"].pop(name)
     record["outcome"].pop("seconds")
     for row in record["trace"]:
