@@ -28,19 +28,9 @@ Cost one_step(const Config& config, const Objective& objective) {
 
 std::string milliseconds(double seconds) { return fmt::format("{:.3g} ms", 1e3 * seconds); }
 
-/// What an agent knows: its own times and those that its neighbours tell. Seconds.
-struct Times {
-  double step = 0;  ///< one local step of its own
-  double turn = 0;  ///< that and the slowest of its messages
-  double neighbour_step = 0, neighbour_turn = 0;
-  AgentId neighbour;  ///< the one whose step (free-running) or turn (lock-step) counts
-};
+}  // namespace
 
-/// In lock-step a round lasts at least as long as the longest turn, and a step that ends before it
-/// costs nobody any time. Free-running agents hear news as often as their quickest neighbour has
-/// some; a step beyond that makes their own news late. Where messages take long, a tenth of a turn
-/// more is small change.
-WorkChoice choose(const Times& times, bool free_running) {
+WorkChoice choose_work(const WorkTimes& times, bool free_running) {
   const double waiting =
       free_running ? times.neighbour_step : times.neighbour_turn - (times.turn - times.step);
   const double fitting = std::floor((waiting + small_change * times.turn) / times.step);
@@ -51,16 +41,13 @@ WorkChoice choose(const Times& times, bool free_running) {
   if (waiting < 2 * times.step)
     return {steps, fmt::format("steps of {} are little beside messages that take {}",
                                milliseconds(times.step), milliseconds(times.turn - times.step))};
-  return {steps,
-          fmt::format("steps of {} fit into the {} that agent {} takes", milliseconds(times.step),
-                      milliseconds(waiting), times.neighbour.value)};
+  return {steps, fmt::format("steps of {} fit into the {} that {} takes", milliseconds(times.step),
+                             milliseconds(waiting), times.neighbour)};
 }
-
-}  // namespace
 
 std::vector<WorkChoice> choose_work(const Config& config, const Instance& instance,
                                     const Machines& machines) {
-  std::vector<Times> all;
+  std::vector<WorkTimes> all;
   for (std::uint32_t i = 0; i < instance.agents(); ++i) {
     const double step =
         machines.work_seconds(AgentId{i}, {}, one_step(config, *instance.objectives[i]));
@@ -68,18 +55,18 @@ std::vector<WorkChoice> choose_work(const Config& config, const Instance& instan
   }
   std::vector<WorkChoice> choices;
   for (std::uint32_t i = 0; i < instance.agents(); ++i) {
-    Times times = all[i];
+    WorkTimes times = all[i];
     for (const AgentId neighbour : instance.graph.neighbours(AgentId{i})) {
-      const Times& theirs = all[neighbour.value];
+      const WorkTimes& theirs = all[neighbour.value];
       const bool counts =
           times.neighbour_turn == 0 || (config.free_running ? theirs.step < times.neighbour_step
                                                             : theirs.turn > times.neighbour_turn);
       if (!counts) continue;
-      times.neighbour = neighbour;
+      times.neighbour = fmt::format("agent {}", neighbour.value);
       times.neighbour_step = theirs.step;
       times.neighbour_turn = theirs.turn;
     }
-    choices.push_back(choose(times, config.free_running));
+    choices.push_back(choose_work(times, config.free_running));
   }
   return choices;
 }

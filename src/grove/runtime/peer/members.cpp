@@ -94,6 +94,11 @@ std::string Members::holder(double now) const {
   return options_.self;
 }
 
+double Members::step_seconds(const std::string& name) const {
+  const auto found = known_.find(name);
+  return found == known_.end() ? 0 : found->second.member.step_seconds();
+}
+
 double Members::worst_residual(double now) const {
   double worst = 0;
   for (const auto& [name, known] : known_)

@@ -26,6 +26,7 @@ class Members {
 
   /// This peer lives; `calm`: its residual has stayed below the tolerance. Moves its phase.
   void report(double residual, bool calm, std::uint64_t activations, double now);
+  void report_step(double seconds) { own().set_step_seconds(seconds); }
   void merge(const v1::Heartbeat& heartbeat, double now);
   v1::Heartbeat heartbeat() const;
 
@@ -37,7 +38,8 @@ class Members {
   bool gone(const std::string& name, double now) const;
   std::size_t count(double now) const;  ///< n, this peer included
   std::string holder(double now) const;
-  double worst_residual(double now) const;  ///< over the members that are there
+  double step_seconds(const std::string& name) const;  ///< as that member measured; 0: not known
+  double worst_residual(double now) const;             ///< over the members that are there
 
  private:
   struct Known {

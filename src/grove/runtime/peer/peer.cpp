@@ -13,6 +13,7 @@
 #include "grove/runtime/peer/peer_status.h"
 #include "grove/runtime/peer/server.h"
 #include "grove/runtime/peer/state_folder.h"
+#include "grove/runtime/peer/work_pace.h"
 
 namespace grove::peer {
 namespace {
@@ -156,7 +157,10 @@ class Peer {
     // Alone with nothing new, work ever less often.
     patience_ =
         news > 0 ? config_.patience_seconds : std::min(2 * patience_, longest_patience_seconds);
-    agent_->activate(hub_.newest_heard_of_self());
+    const double began = monotonic_seconds();
+    const std::uint64_t solves = agent_->solves();
+    agent_->activate(hub_.newest_heard_of_self(), pace_.choice().steps);
+    pace_.observe(monotonic_seconds() - began, agent_->solves() - solves);
     for (std::size_t slot = 0; slot < agent_->neighbours().size(); ++slot)
       if (!hub_.say(agent_->neighbours()[slot], agent_->message_to(slot))) agent_->not_said(slot);
     last_work_ = now;
@@ -174,6 +178,7 @@ class Peer {
     for (const auto& dialer : dialers_) dialer->cut_overdue(now);
     for (const auto& heartbeat : hub_.take_heartbeats()) members_.merge(heartbeat, now);
     members_.report(agent_->residual(), calm(), agent_->activations(), now);
+    choose_pace();
     follow_membership(now);
     hub_.set_estimate(agent_->estimate());
     hub_.say_to_all(members_.heartbeat());
@@ -181,6 +186,17 @@ class Peer {
     if (now >= last_save_ + config_.checkpoint_seconds || (done && done_since_ < 0)) save(now);
     update_status(now);
     decide_end(now, done);
+  }
+
+  /// Neighbours wait for each other's news: a peer may work as long as its slowest neighbour does.
+  void choose_pace() {
+    members_.report_step(pace_.step_seconds());
+    if (!problem_.measures_work) return;
+    WorkPace::Neighbour slowest;
+    for (const std::string& name : agent_->neighbours())
+      if (const double step = members_.step_seconds(name); step > slowest.step_seconds)
+        slowest = {name, step};
+    pace_.choose(slowest);
   }
 
   /// The residual has stayed below the tolerance for some beats, with someone to agree with.
@@ -260,6 +276,8 @@ class Peer {
                      .network_residual = members_.worst_residual(now),
                      .members = members_.count(now),
                      .holder = members_.holder(now),
+                     .work = pace_.choice().steps,
+                     .work_reason = pace_.choice().reason,
                      .life = agent_->sequence() >> 32,
                      .seconds = now - began_,
                      .checkpoint_age = saved_at_ < 0 ? -1 : now - saved_at_,
@@ -287,6 +305,7 @@ class Peer {
   mutable std::mutex status_mutex_;
   PeerStatus status_;
 
+  WorkPace pace_{problem_.work};
   double patience_ = config_.patience_seconds;
   double last_work_ = 0, next_beat_ = 0, last_save_ = began_, saved_at_ = -1;
   double worst_since_beat_ = 0;

@@ -98,12 +98,12 @@ void PeerAgent::receive(const std::string& name, const Message& message) {
   heard_now_[slot] = 1;
 }
 
-void PeerAgent::activate(std::uint64_t heard_of_self) {
+void PeerAgent::activate(std::uint64_t heard_of_self, int steps) {
   const bool outrun = heard_of_self > sequence_;
   if (outrun) agent_->renumber();
   sequence_ = outrun ? next_life(heard_of_self) : sequence_ + 1;
   previous_ = agent_->estimate();
-  agent_->activate({.round = sequence_, .local_steps = problem_.work}, workspace_);
+  agent_->activate({.round = sequence_, .local_steps = steps}, workspace_);
   agent_->end_round();
   step_ = (agent_->estimate() - previous_).norm();
   scale_ = std::max(scale_, agent_->estimate().norm());

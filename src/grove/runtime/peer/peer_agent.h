@@ -37,8 +37,10 @@ class PeerAgent {
   void hold_regularizer(bool holds, std::size_t members);
 
   void receive(const std::string& name, const Message& message);
-  /// One activation, as a life after the one in which others heard `heard_of_self`.
-  void activate(std::uint64_t heard_of_self);
+  /// One activation of at most `steps` local steps, as a life after the one in which others heard
+  /// `heard_of_self`.
+  void activate(std::uint64_t heard_of_self, int steps);
+  std::uint64_t solves() const { return agent_->cost().solves; }  ///< local steps of all its lives
   Message message_to(std::size_t slot) const { return agent_->message_to(slot); }
   void not_said(std::size_t slot) { agent_->not_said(slot); }
 

@@ -47,10 +47,10 @@ class Row {
     peers_[k] = fresh(k);
     ASSERT_TRUE(peers_[k]->restore(checkpoint));
     peers_[k]->hold_regularizer(k == 0, 3);
-    peers_[k]->activate(0);  // alone, under a number that an earlier life may have used
+    peers_[k]->activate(0, 5);  // alone, under a number that an earlier life may have used
   }
   void round() {
-    for (std::size_t k = 0; k < 3; ++k) peers_[k]->activate(heard_of(k));
+    for (std::size_t k = 0; k < 3; ++k) peers_[k]->activate(heard_of(k), 5);
     for (std::size_t k = 0; k < 3; ++k)
       for (std::size_t slot = 0; slot < peers_[k]->neighbours().size(); ++slot) {
         const std::size_t other = peers_[k]->neighbours()[slot].back() - '0';

@@ -67,9 +67,10 @@ struct PeerProblem {
   Regularizer regularizer;  ///< r, whoever holds it
   /// With edge links.
   std::variant<DruidOptions, CurvatureDruidOptions> method;
-  int work = 1;             ///< E_i
-  Index features = 0;       ///< without the intercept
-  std::string fingerprint;  ///< what neighbours must agree on, in words
+  int work = 1;                ///< E_i, or the first of them
+  bool measures_work = false;  ///< E_i follows the times of this peer and its neighbours
+  Index features = 0;          ///< without the intercept
+  std::string fingerprint;     ///< what neighbours must agree on, in words
 
   bool shares_regularizer() const;  ///< every peer applies its share of r: nobody holds it
   LinkShape link_shape() const;

@@ -82,15 +82,19 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
   if (!instance) return instance.error();
   config.training.agents = 1;
   config.training.link = LinkKind::edge;
+  const bool automatic = config.training.work == "auto";
   auto setup = set_up_method(config.training, *instance);
   if (!setup) return setup.error();
   const Method method = method_of(setup->options[0]);
-  return PeerProblem{.objective = instance->objectives[0],
-                     .regularizer = instance->regularizer,
-                     .method = method,
-                     .work = setup->work_loads[0],
-                     .features = instance->features,
-                     .fingerprint = describe(config, method, instance->dimension())};
+  return PeerProblem{
+      .objective = instance->objectives[0],
+      .regularizer = instance->regularizer,
+      .method = method,
+      .work = setup->work_loads[0],
+      // Only where an agent ends steps that do not pay: too many cannot hurt.
+      .measures_work = automatic && std::holds_alternative<CurvatureDruidOptions>(method),
+      .features = instance->features,
+      .fingerprint = describe(config, method, instance->dimension())};
 }
 
 bool PeerProblem::shares_regularizer() const { return peer::shares_regularizer(method); }

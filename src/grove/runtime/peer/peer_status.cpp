@@ -56,6 +56,8 @@ json to_json(const PeerStatus& status) {
       {"network_residual", number_or_null(status.network_residual)},
       {"members", status.members},
       {"holder", status.holder},
+      {"work", status.work},
+      {"work_reason", status.work_reason},
       {"life", status.life},
       {"seconds", status.seconds},
       {"checkpoint_age", status.checkpoint_age < 0 ? json(nullptr) : json(status.checkpoint_age)},

@@ -21,6 +21,8 @@ struct PeerStatus {
   double network_residual = 0;  ///< the largest it knows of
   std::size_t members = 0;
   std::string holder;
+  int work = 1;                ///< E_i
+  std::string work_reason;     ///< empty where E_i was given
   std::uint64_t life = 0;      ///< how often it was started on this state, from 0
   double seconds = 0;          ///< since it started
   double checkpoint_age = -1;  ///< seconds since the last one; negative: none yet

@@ -162,6 +162,8 @@ std::optional<Flaw> flaw_of(const v1::Heartbeat& heartbeat) {
     // A peer that has not worked yet has an infinite residual.
     if (std::isnan(member.residual()) || member.residual() < 0)
       return Flaw{Refusal::not_finite, fmt::format("residual of {}", member.name())};
+    if (!std::isfinite(member.step_seconds()) || member.step_seconds() < 0)
+      return Flaw{Refusal::not_finite, fmt::format("step_seconds of {}", member.name())};
     if (!v1::Member::Phase_IsValid(member.phase()))
       return Flaw{Refusal::malformed, fmt::format("phase {}", static_cast<int>(member.phase()))};
   }

@@ -203,6 +203,12 @@ TEST(Heartbeat, NamesEachMemberOnceWithAPossiblePhase) {
   EXPECT_EQ(refusal_of(flaw_of(heartbeat)), Refusal::not_finite);
   heartbeat.mutable_members(0)->set_residual(std::numeric_limits<double>::infinity());
   EXPECT_FALSE(flaw_of(heartbeat));  // has not worked yet
+  for (const double impossible : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    heartbeat.mutable_members(0)->set_step_seconds(impossible);
+    EXPECT_EQ(refusal_of(flaw_of(heartbeat)), Refusal::not_finite) << impossible;
+  }
+  heartbeat.mutable_members(0)->set_step_seconds(0.25);
+  EXPECT_FALSE(flaw_of(heartbeat));
   heartbeat.mutable_members(0)->set_phase(static_cast<v1::Member::Phase>(9));
   EXPECT_EQ(refusal_of(flaw_of(heartbeat)), Refusal::malformed);
   heartbeat.mutable_members(0)->set_phase(v1::Member::CALM);
