@@ -85,8 +85,9 @@ void CurvatureDruidAgent::introduce(const Activation& activation, Workspace& wor
   workspace.pull.setZero();
   newton_.take_hessian(*context_.objective, turn, workspace, cost_);
   if (options_.solve_alone) {
-    const double mean = newton_.hessian().diagonal().mean();
-    const Coupling ridge{.scalar = mean > 0 ? light_ridge * mean : 1.0};
+    Matrix light = Matrix::Zero(x_.size(), x_.size());
+    add_floor(newton_.hessian(), light);
+    const Coupling ridge{.matrix = &light};
     newton_.minimize({*context_.objective, x_, workspace.pull, ridge, ridge, share_}, introduction,
                      turn, workspace, cost_);
     x_ = workspace.point;
@@ -122,6 +123,16 @@ bool CurvatureDruidAgent::stalls(const Activation& activation, Workspace& worksp
   return true;
 }
 
+/// A share of the curvature along each coordinate, so that rescaling a feature rescales all with
+/// it; where there is none to be seen, of the mean, or of what the loss can bend at most.
+void CurvatureDruidAgent::add_floor(const Matrix& hessian, Matrix& result) const {
+  double usual = hessian.diagonal().mean();
+  if (!(usual > 0)) usual = context_.objective->smoothness() / static_cast<double>(hessian.rows());
+  if (!(usual > 0)) usual = 1 / light_ridge;
+  for (Index k = 0; k < hessian.rows(); ++k)
+    result(k, k) += light_ridge * (hessian(k, k) > 0 ? hessian(k, k) : usual);
+}
+
 /// The Hessian with a floor of its own scale: positive definite whatever the data. A coordinate
 /// that r holds at zero bends as much as l1 over the size of a coefficient, and more: without it
 /// its duals would take ages to pass the kink. Then blended with what the neighbours tell, so that
@@ -129,12 +140,11 @@ bool CurvatureDruidAgent::stalls(const Activation& activation, Workspace& worksp
 /// gossip, at most one step of it per refresh.
 void CurvatureDruidAgent::look_at_curvature(Matrix& result) const {
   result = newton_.hessian();
-  const double mean = result.diagonal().mean();
+  add_floor(newton_.hessian(), result);
   const double size = std::sqrt(x_.squaredNorm() / static_cast<double>(x_.size()));
   const double kink = size > 0 ? kink_stiffness * share_.l1 / size : 0.0;
-  const double floor = mean > 0 ? light_ridge * mean : 1.0;
   for (Index k = 0; k < x_.size(); ++k)
-    result(k, k) += k < share_.regularized && x_[k] == 0 ? floor + kink : floor;
+    if (k < share_.regularized && x_[k] == 0) result(k, k) += kink;
   const double neighbours = static_cast<double>(links_->weights().working());
   result *= scale();
   if (neighbours == 0) return;
@@ -244,6 +254,7 @@ void CurvatureDruidAgent::save(ByteWriter& writer) const {
     writer.put(std::span<const double>(published_.data(), published_.size()));
   writer.put(checked_);
   writer.put(heard_curvature_);
+  writer.put(renumbered_);
   writer.put(published_scale_);
   writer.put(times_published_);
   writer.put(depth_);
@@ -265,6 +276,7 @@ Status CurvatureDruidAgent::load(ByteReader& reader) {
   if (introduced) reader.get(std::span<double>(published_.data(), published_.size()));
   reader.get(checked_);
   reader.get(heard_curvature_);
+  reader.get(renumbered_);
   reader.get(published_scale_);
   reader.get(times_published_);
   reader.get(depth_);

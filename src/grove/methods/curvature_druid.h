@@ -54,6 +54,7 @@ class CurvatureDruidAgent final : public OpenAgent {
   void introduce(const Activation& activation, Workspace& workspace);
   void improve(const Activation& activation, Workspace& workspace);
   double scale() const;
+  void add_floor(const Matrix& hessian, Matrix& result) const;
   void look_at_curvature(Matrix& result) const;
   bool has_drifted(Workspace& workspace);
   bool stalls(const Activation& activation, Workspace& workspace);

@@ -91,6 +91,7 @@ std::string summary_text(const RunRecord& record) {
     text += fmt::format("  simulated   {} on machines of speed {:.3g} to {:.3g}\n",
                         human_seconds(*last.simulated_seconds), slowest(record), fastest(record));
   text += work_text(record);
+  for (const std::string& why : record.explanations) text += fmt::format("  why         {}\n", why);
   return text;
 }
 

@@ -112,7 +112,7 @@ void close_record(RunRecord& record, const Closing& closing) {
   for (const std::string& why :
        {explain_slowness(config, record), explain_silence(record, problem.instance.graph, spoken),
         explain_events(record)})
-    if (!why.empty()) record.notes.push_back(why);
+    if (!why.empty()) record.explanations.push_back(why);
 }
 
 }  // namespace grove

@@ -107,8 +107,8 @@ bool simulates_time(const Config& config);   ///< simulated seconds stand beside
 bool bears_curvature(const Config& config);  ///< links may be weighed by matrices
 /// What is wrong where they are and may not.
 constexpr std::string_view needs_of_curvature =
-    "links weighed by curvature need --method druid-vl, --sampling full, --local-model augmented "
-    "and no --prox tuned; expected a number, or auto";
+    "links weighed by curvature need --method druid-vl, --local-model augmented, no --sampling "
+    "minibatch and no --prox tuned; expected a number, or auto";
 
 /// What no option can see alone: settings that exclude each other.
 Status check(const Config& config);

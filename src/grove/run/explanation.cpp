@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t fewest_points = 12;  ///< of a trace from which a rate can be read
 constexpr double standstill = 0.8;         ///< a third of the run that gains less has stalled
 constexpr double rounding = 1e-12;         ///< relative errors near this are as small as they get
-constexpr double sparse_graph = 0.1;  ///< lambda_2 / lambda_max below this: news travels slowly
+constexpr double sparse_graph = 0.05;  ///< lambda_2 / lambda_max below this: news travels slowly
+constexpr double much_rest = 0.5;      ///< of an agent's rounds
 
 /// What is left of the two measures that end a run, each relative to its own scale.
 struct Left {
@@ -36,23 +37,42 @@ double least_left(std::span<const TracePoint> part, const RunRecord& record) {
 
 std::string stalled(const Config& config, double left) {
   const std::string fact = fmt::format("the error stands still at {:.1e} of its scale", left);
-  if (left < rounding) return fact + ": rounding; a larger --tolerance ends the run earlier";
   if (config.sampling == SamplingKind::minibatch && config.method == Method::druid_vl)
     return fact +
            ": the noise floor of fixed mini-batches; use larger --batch-gradient and "
-           "--batch-hessian, or --sampling full";
+           "--batch-hessian, or --sampling adaptive, variance-reduced or full";
   if (config.local_model == LocalModelKind::linearized)
     return fact + ": the linearized local model oscillates; use --local-model augmented";
   return "";
 }
 
+double mean_participation(const RunRecord& record) {
+  double sum = 0;
+  for (const AgentSummary& agent : record.agents) sum += agent.participation;
+  return sum / static_cast<double>(record.agents.size());
+}
+
+/// What the settings themselves make slow.
+std::string hindrance(const Config& config, const RunRecord& record) {
+  if (mean_participation(record) < 1 - much_rest)
+    return "agents rest most of the time; more --rounds, or a larger --participation";
+  if (config.loss_rate >= 0.5)
+    return fmt::format("{:.0f} % of the messages are lost", 100 * config.loss_rate);
+  if (config.delay >= 5) return fmt::format("messages are up to {} rounds late", config.delay);
+  return "";
+}
+
 /// What holds the slower of the two measures back.
 std::string cause(const Config& config, const RunRecord& record, const Left& left) {
+  if (std::string outside = hindrance(config, record); !outside.empty()) return outside;
   const bool number = is_druid(config.method) && !config.penalty.curvature();
+  const char* or_auto = bears_curvature(config) ? ", or auto" : "";
   if (left.consensus <= left.stationarity) {
     if (number)
-      return "agents agree more closely than they have moved: the links are stiff; use a smaller "
-             "--penalty, or auto";
+      return fmt::format(
+          "agents agree more closely than they have moved: the links are stiff; use a smaller "
+          "--penalty{}",
+          or_auto);
     return "agents agree more closely than they have moved: the problem is badly conditioned for "
            "its regularization; more --l2 or scaled features help";
   }
@@ -62,15 +82,17 @@ std::string cause(const Config& config, const RunRecord& record, const Left& lef
         "agents do not agree yet: news travels slowly through this graph (lambda_2 {:.2g}, "
         "lambda_max {:.2g}); more links help",
         problem.lambda_2, problem.lambda_max);
-  if (number) return "agents do not agree yet: the links are soft; use a larger --penalty, or auto";
-  return "agents do not agree yet: their shards differ much; evenly dealt samples help";
+  if (number)
+    return fmt::format("agents do not agree yet: the links are soft; use a larger --penalty{}",
+                       or_auto);
+  if (config.partition != "even" && config.partition != "stride")
+    return "agents do not agree yet: their shards differ much; evenly dealt samples help";
+  return "agents do not agree yet: this takes more --rounds, or a graph with more links";
 }
 
 std::string resting(const RunRecord& record) {
-  double sum = 0;
-  for (const AgentSummary& agent : record.agents) sum += agent.participation;
-  const double mean = sum / static_cast<double>(record.agents.size());
-  return mean < 1 ? fmt::format(" Agents rested in {:.0f} % of the rounds.", 100 * (1 - mean)) : "";
+  const double mean = mean_participation(record);
+  return mean < 1 ? fmt::format(" Agents rested in {:.3g} % of the rounds.", 100 * (1 - mean)) : "";
 }
 
 constexpr double silent = 0.1;              ///< of what the median agent has said
@@ -104,8 +126,8 @@ std::string explain_silence(const RunRecord& record, const Graph& graph,
   if (quiet.empty()) return "";
   const AgentId first = quiet.front();
   return fmt::format(
-      "hardly heard: {} {}. Agent {} spoke {} times while others spoke {} times; its "
-      "neighbours {} wait for it.",
+      "hardly heard: {} {}. Agent {} spoke {} times while others spoke {} times; "
+      "waiting for it: {}.",
       quiet.size() == 1 ? "agent" : "agents", named(quiet), first.value, spoken[first.value], usual,
       named(graph.neighbours(first)));
 }
@@ -131,6 +153,11 @@ std::string explain_slowness(const Config& config, const RunRecord& record) {
   const double before = least_left(trace.subspan(third, third), record);
   const double now = least_left(trace.last(third), record);
   if (!std::isfinite(now) || !(before > 0) || now <= config.tolerance) return "";
+  if (now < rounding)
+    return fmt::format(
+        "not converged: only rounding is left ({:.1e} of its scale); a larger --tolerance ends the "
+        "run earlier.",
+        now);
   if (now > standstill * before) {
     const std::string reason = stalled(config, now);
     if (!reason.empty()) return "not converged: " + reason + "." + resting(record);

@@ -49,7 +49,35 @@ TEST(Explanation, DoesNotBlameANumberWhereLinksHaveNone) {
   Config config;
   config.penalty = CurvatureForm{};
   EXPECT_TRUE(mentions(explain_slowness(config, shrinking(0.95, 0.9)), "badly conditioned"));
-  EXPECT_TRUE(mentions(explain_slowness(config, shrinking(0.9, 0.95)), "shards differ"));
+  const RunRecord apart = shrinking(0.9, 0.95);
+  EXPECT_TRUE(mentions(explain_slowness(config, apart), "more --rounds"));
+  config.partition = "label-skew:0.1";
+  EXPECT_TRUE(mentions(explain_slowness(config, apart), "shards differ"));
+}
+
+TEST(Explanation, AdvisesAutoOnlyWhereItIsMoreThanANumber) {
+  Config config = with_number();
+  EXPECT_TRUE(mentions(explain_slowness(config, shrinking(0.9, 0.95)), "or auto"));
+  config.method = Method::druid_gd;
+  EXPECT_FALSE(mentions(explain_slowness(config, shrinking(0.9, 0.95)), "or auto"));
+}
+
+TEST(Explanation, NamesWhatTheSettingsThemselvesMakeSlow) {
+  Config config = with_number();
+  RunRecord record = shrinking(0.9, 0.95);
+  config.delay = 50;
+  EXPECT_TRUE(mentions(explain_slowness(config, record), "up to 50 rounds late"));
+  config.loss_rate = 0.9;
+  EXPECT_TRUE(mentions(explain_slowness(config, record), "90 % of the messages are lost"));
+  for (AgentSummary& agent : record.agents) agent.participation = 0.001;
+  EXPECT_TRUE(mentions(explain_slowness(config, record), "rest most of the time"));
+  EXPECT_TRUE(mentions(explain_slowness(config, record), "rested in 99.9 %"));
+}
+
+TEST(Explanation, DoesNotPromiseProgressBelowRounding) {
+  Config config = with_number();
+  config.tolerance = 1e-18;
+  EXPECT_TRUE(mentions(explain_slowness(config, shrinking(0.7, 0.7)), "only rounding is left"));
 }
 
 // After 90 rounds 0.9^90 is left; 0.9^r = 1e-6 has r = 131.1, so 42 more rounds are needed.
@@ -96,8 +124,8 @@ TEST(Explanation, OfARealRunPointsTowardsTheBetterPenalty) {
     const auto record = run(config);
     ASSERT_TRUE(record);
     ASSERT_EQ(record->outcome.status, RunStatus::round_limit);
-    ASSERT_FALSE(record->notes.empty());
-    EXPECT_TRUE(mentions(record->notes.back(), advice)) << record->notes.back();
+    ASSERT_FALSE(record->explanations.empty());
+    EXPECT_TRUE(mentions(record->explanations.back(), advice)) << record->explanations.back();
   }
 }
 
@@ -107,7 +135,7 @@ TEST(Explanation, NamesANeighbourThatIsHardlyHeard) {
   const Graph path = *make_graph("path", 4, 1);
   const std::string text = explain_silence(record, path, std::vector<std::uint64_t>{90, 88, 5, 91});
   EXPECT_TRUE(mentions(text, "agent 2")) << text;
-  EXPECT_TRUE(mentions(text, "neighbours 1, 3")) << text;
+  EXPECT_TRUE(mentions(text, "waiting for it: 1, 3")) << text;
   EXPECT_EQ(explain_silence(record, path, std::vector<std::uint64_t>{90, 88, 30, 91}), "");
   EXPECT_EQ(explain_silence(record, path, {}), "");
   RunRecord converged = record;
@@ -124,9 +152,10 @@ TEST(Explanation, NamesTheDeadNeighbourOfARun) {
   config.rounds = 60;
   const auto record = run(config);
   ASSERT_TRUE(record);
-  ASSERT_FALSE(record->notes.empty());
-  EXPECT_TRUE(mentions(record->notes.back(), "hardly heard: agent 3")) << record->notes.back();
-  EXPECT_TRUE(mentions(record->notes.back(), "neighbours 2, 4 wait"));
+  ASSERT_FALSE(record->explanations.empty());
+  EXPECT_TRUE(mentions(record->explanations.back(), "hardly heard: agent 3"))
+      << record->explanations.back();
+  EXPECT_TRUE(mentions(record->explanations.back(), "waiting for it: 2, 4"));
 }
 
 TEST(Explanation, TellsWhatSafeguardsDid) {

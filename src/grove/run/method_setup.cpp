@@ -95,6 +95,7 @@ DruidOptions druid_options(const Config& config, const Instance& instance, Agent
 /// What auto stands for where links are weighed by one number.
 constexpr double automatic_number = 1e-3;
 /// Beyond, the few d x d matrices that curvature adds to an agent's one are no longer small change.
+constexpr Index largest_full = 16'000;  ///< coefficients; a curvature is then 0.5 GB on a link
 constexpr Index largest_with_curvature = 2000;
 
 Status set_up_machines(Config& config, const Instance& instance, MethodSetup& setup) {
@@ -121,6 +122,10 @@ void set_up_work(Config& config, const Instance& instance, MethodSetup& setup) {
 
 Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& setup) {
   const CurvatureForm form = *config.penalty.curvature();
+  if (form.shape == CurvatureShape::full && instance.dimension() > largest_full)
+    return Error{"--penalty", fmt::format("full tells a matrix of {0} x {0}; expected at most {1} "
+                                          "coefficients, or low-rank:K",
+                                          instance.dimension(), largest_full)};
   if (form.rank > instance.dimension())
     return Error{"--penalty", fmt::format("low-rank:{} keeps more eigenpairs than there are "
                                           "coefficients; expected at most {}",

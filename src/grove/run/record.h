@@ -78,8 +78,9 @@ struct RunRecord {
   ProblemSummary problem;
   std::vector<AgentSummary> agents;
   Outcome outcome;
-  std::vector<std::string> notes;
-  std::vector<RunEvent> events;  ///< by round
+  std::vector<std::string> notes;         ///< about the settings, known before the first round
+  std::vector<std::string> explanations;  ///< why it took so long, for a person
+  std::vector<RunEvent> events;           ///< by round
   std::optional<ReferenceSummary> reference;
   Vector solution;
   double objective = 0;

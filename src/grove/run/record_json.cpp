@@ -165,6 +165,7 @@ RunRecord read_record(const json& from) {
                     .rounds = outcome.at("rounds"),
                     .seconds = outcome.at("seconds")};
   from.at("notes").get_to(record.notes);
+  if (from.contains("explanations")) from.at("explanations").get_to(record.explanations);
   if (from.contains("events"))
     for (const json& row : from.at("events"))
       record.events.push_back({row.at("round"), row.at("agent"), row.at("what"), row.at("why")});
@@ -197,6 +198,7 @@ json to_json(const RunRecord& record) {
                    {"rounds", record.outcome.rounds},
                    {"seconds", record.outcome.seconds}}},
                  {"notes", record.notes},
+                 {"explanations", record.explanations},
                  {"reference", nullptr},
                  {"solution", vector_json(record.solution)},
                  {"objective", number(record.objective)},

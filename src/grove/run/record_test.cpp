@@ -23,6 +23,7 @@ RunRecord record_of_everything() {
                    {.samples = 2, .degree = 1, .work = 9, .participation = 1, .prox = {}}};
   record.outcome = {RunStatus::converged, "converged in 1 rounds", 1, 0.1 + 0.2};
   record.notes = {"first", "second \"quoted\""};
+  record.explanations = {"it was slow"};
   record.reference = {.objective = std::nextafter(1.0, 2.0),
                       .solution = Vector::LinSpaced(2, 0, 1)};
   record.solution = (Vector(2) << 1.0 / 3, -0.0).finished();
@@ -70,6 +71,7 @@ TEST(RunRecord, ReadsBackExactly) {
   EXPECT_EQ(back.outcome.detail, record.outcome.detail);
   EXPECT_EQ(back.outcome.seconds, 0.1 + 0.2);
   EXPECT_EQ(back.notes, record.notes);
+  EXPECT_EQ(back.explanations, record.explanations);
   EXPECT_EQ(back.reference->objective, std::nextafter(1.0, 2.0));
   EXPECT_EQ(back.reference->solution, record.reference->solution);
   EXPECT_EQ(back.solution, record.solution);

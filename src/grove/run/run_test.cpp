@@ -173,6 +173,22 @@ TEST(Run, ByDefaultTheSolutionIsWhatTheAgentsHaveInCommon) {
   EXPECT_EQ(record.objective, record.trace.back().objective);
 }
 
+// Ages, incomes and an intercept: what matters is not how large a column's numbers are.
+TEST(Run, ByDefaultTakesTheSameRoundsWhateverTheUnitsBesideAnIntercept) {
+  Config config;
+  config.intercept = true;
+  config.no_reference = true;
+  std::vector<Round> rounds;
+  for (const char* scale : {"1e-3", "1", "1e3"}) {
+    config.data = std::string("synthetic:gaussian,features=5,samples=500,scale=") + scale;
+    const auto record = run(config);
+    ASSERT_TRUE(record);
+    EXPECT_EQ(record->outcome.status, RunStatus::converged) << scale;
+    rounds.push_back(record->outcome.rounds);
+  }
+  EXPECT_LE(std::ranges::max(rounds) - std::ranges::min(rounds), 1u);
+}
+
 TEST(Run, BatchesLargerThanAShardAreClampedWithANote) {
   Config config = small();
   config.sampling = SamplingKind::minibatch;

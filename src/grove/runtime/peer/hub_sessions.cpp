@@ -33,6 +33,8 @@ std::optional<Flaw> Hub::admission_flaw(const v1::Hello& hello) const {
     return Flaw{Refusal::unknown_peer, fmt::format("'{}' is not a neighbour", hello.from())};
   if (link != links_.end() && link->second->session != 0)
     return Flaw{Refusal::duplicate_peer, fmt::format("'{}' is connected already", hello.from())};
+  if (hello.heard() > std::max(newest_said_, newest_heard_of_self_) + farthest_jump)
+    return Flaw{Refusal::absurd_sequence, fmt::format("heard sequence {}", hello.heard())};
   return std::nullopt;
 }
 
@@ -48,6 +50,7 @@ std::optional<Flaw> Hub::admit(const v1::Hello& hello, std::uint64_t& session) {
   ++link->counts.sessions;
   link->float32 = terms_.float32 && hello.float32();
   link->iterate_waiting = false;
+  link->latest_version = -1;  // it may have lost the latest; the agent knows what is news to it
   link->heartbeat.reset();
   if (keep_estimates_) link->estimate.assign(hello.estimate().begin(), hello.estimate().end());
   newest_heard_of_self_ = std::max(newest_heard_of_self_, hello.heard());

@@ -6,6 +6,14 @@ namespace grove::peer {
 
 using v1::Member;
 
+namespace {
+
+constexpr std::size_t most_known = 10'000;  ///< names that gossip may bring
+/// Beats are counted one by one: a larger jump is nobody's.
+constexpr std::uint64_t farthest_beat = std::uint64_t{1} << 32;
+
+}  // namespace
+
 Members::Members(MembersOptions options, double now) : options_(std::move(options)), began_(now) {
   Member& self = known_[options_.self].member;
   self.set_name(options_.self);
@@ -37,21 +45,35 @@ void Members::report(double residual, bool calm, std::uint64_t activations, doub
 }
 
 void Members::merge(const v1::Heartbeat& heartbeat, double now) {
+  std::erase_if(known_, [&](const auto& one) {
+    return one.first != options_.self && now - one.second.heard_at > 2 * options_.forget_seconds;
+  });
   for (const Member& heard : heartbeat.members()) {
     if (heard.name() == options_.self) {
       // Others remember a later life of this peer than it does: speak louder.
-      if (heard.beat() > own().beat()) own().set_beat(heard.beat());
+      if (heard.beat() > own().beat() && heard.beat() - own().beat() <= farthest_beat)
+        own().set_beat(heard.beat());
       continue;
     }
-    Known& known = known_[heard.name()];
-    if (!known.member.name().empty() && heard.beat() <= known.member.beat()) continue;
+    const auto found = known_.find(heard.name());
+    if (found == known_.end()) {
+      if (known_.size() < most_known) known_[heard.name()] = {heard, now};
+      continue;
+    }
+    Known& known = found->second;
+    const bool later =
+        heard.beat() > known.member.beat() && heard.beat() - known.member.beat() <= farthest_beat;
+    // One that was gone may return without its memory, and count from the start.
+    const bool returned = !live(known, now) && heard.beat() != known.member.beat();
+    if (!later && !returned) continue;
     known = {heard, now};
   }
 }
 
-v1::Heartbeat Members::heartbeat() const {
+v1::Heartbeat Members::heartbeat(double now) const {
   v1::Heartbeat result;
-  for (const auto& [name, known] : known_) *result.add_members() = known.member;
+  for (const auto& [name, known] : known_)
+    if (live(known, now)) *result.add_members() = known.member;
   return result;
 }
 

@@ -28,7 +28,7 @@ class Members {
   void report(double residual, bool calm, std::uint64_t activations, double now);
   void report_step(double seconds) { own().set_step_seconds(seconds); }
   void merge(const v1::Heartbeat& heartbeat, double now);
-  v1::Heartbeat heartbeat() const;
+  v1::Heartbeat heartbeat(double now) const;  ///< of the members that are there
 
   v1::Member::Phase phase() const { return own().phase(); }
   void set_done() { own().set_phase(v1::Member::DONE); }

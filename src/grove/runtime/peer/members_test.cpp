@@ -29,7 +29,7 @@ class Path {
       if (there[k]) members[k].report(calm[k] ? 1e-9 : 1e-2, calm[k], 1, now);
     for (std::size_t k = 0; k + 1 < members.size(); ++k) {
       if (!there[k] || !there[k + 1]) continue;
-      const auto left = members[k].heartbeat(), right = members[k + 1].heartbeat();
+      const auto left = members[k].heartbeat(now), right = members[k + 1].heartbeat(now);
       members[k].merge(right, now);
       members[k + 1].merge(left, now);
     }
@@ -123,6 +123,35 @@ TEST(Members, ReportTheLargestResidualOfThoseThatAreThere) {
   path.there[2] = false;
   path.seconds(30);
   EXPECT_EQ(path.members[0].worst_residual(path.now), 1e-9);
+}
+
+TEST(Members, ABeatThatNobodyCountedToChangesNothing) {
+  Path path(2);
+  path.seconds(3);
+  v1::Heartbeat forged;
+  for (const char* name : {"peer-0", "peer-1"}) {
+    forged.add_members()->set_name(name);
+    forged.mutable_members()->rbegin()->set_beat(std::uint64_t{1} << 61);
+  }
+  path.members[0].merge(forged, path.now);
+  const v1::Heartbeat told = path.members[0].heartbeat(path.now);
+  for (const Member& member : told.members()) EXPECT_LT(member.beat(), 10u) << member.name();
+  path.calm = {true, true};
+  path.seconds(30);
+  EXPECT_EQ(path.members[1].phase(), Member::DONE);
+}
+
+TEST(Members, InventedNamesFillOnlySoMuchAndAreForgotten) {
+  Path path(2, 100);
+  for (int round = 0; round < 3; ++round) {
+    v1::Heartbeat invented;
+    for (int k = 0; k < 6000; ++k)
+      invented.add_members()->set_name("x" + std::to_string(6000 * round + k));
+    path.members[0].merge(invented, path.now);
+  }
+  EXPECT_EQ(path.members[0].heartbeat(path.now).members_size(), 10'000);
+  path.seconds(250);
+  EXPECT_EQ(path.members[0].heartbeat(path.now).members_size(), 2);
 }
 
 }  // namespace

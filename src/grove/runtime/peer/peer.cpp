@@ -58,6 +58,8 @@ class Peer {
 
   Result<PeerOutcome> run() {
     if (Status status = folder_.lock(); !status) return status.error();
+    checkpoint_ = folder_.find();
+    know_neighbours();
     if (Status status = open_network(); !status) return status.error();
     prepare_agent();
     while (!over_) {
@@ -104,8 +106,24 @@ class Peer {
     return success();
   }
 
+  /// Before anybody is spoken to: hellos tell how far each neighbour was heard.
+  void know_neighbours() {
+    if (!checkpoint_) return;
+    for (std::size_t slot = 0; slot < checkpoint_->neighbours.size(); ++slot) {
+      const std::string& name = checkpoint_->neighbours[slot];
+      if (wanted(name)) hub_.add_link(name, checkpoint_->heard[slot]);
+    }
+  }
+
+  /// A name that peer.toml no longer has is a stranger, unless strangers are welcome.
+  bool wanted(const std::string& name) const {
+    return config_.accept_new ||
+           std::ranges::find(config_.neighbours, name, &NeighbourAddress::name) !=
+               config_.neighbours.end();
+  }
+
   void prepare_agent() {
-    const auto checkpoint = folder_.find();
+    const std::optional<Checkpoint> checkpoint = std::exchange(checkpoint_, std::nullopt);
     make_agent(start_point(checkpoint.has_value()));
     if (checkpoint && !agent_->restore(*checkpoint)) {
       folder_.reject("does not fit this peer's data and neighbours");
@@ -116,6 +134,12 @@ class Peer {
                        agent_->neighbours().size());
     }
     hub_.forget_estimates();
+    const std::vector<std::string> before = agent_->neighbours();
+    for (const std::string& name : before)
+      if (!wanted(name)) {
+        agent_->drop(name);
+        hooks_.log->warn("dropped peer={} reason=\"no longer among the neighbours\"", name);
+      }
     for (const auto& neighbour : config_.neighbours)
       if (!agent_->has(neighbour.name)) agent_->add(neighbour.name);
     for (std::size_t slot = 0; slot < agent_->neighbours().size(); ++slot)
@@ -181,7 +205,7 @@ class Peer {
     choose_pace();
     follow_membership(now);
     hub_.set_estimate(agent_->estimate());
-    hub_.say_to_all(members_.heartbeat());
+    hub_.say_to_all(members_.heartbeat(now));
     const bool done = members_.phase() == v1::Member::DONE;
     if (now >= last_save_ + config_.checkpoint_seconds || (done && done_since_ < 0)) save(now);
     update_status(now);
@@ -305,6 +329,7 @@ class Peer {
   mutable std::mutex status_mutex_;
   PeerStatus status_;
 
+  std::optional<Checkpoint> checkpoint_;  ///< found at the start, until the agent has it
   WorkPace pace_{problem_.work};
   double patience_ = config_.patience_seconds;
   double last_work_ = 0, next_beat_ = 0, last_save_ = began_, saved_at_ = -1;

@@ -49,7 +49,8 @@ bool PeerAgent::restore(const Checkpoint& checkpoint) {
   hold_regularizer(checkpoint.holds_regularizer, 1);
   ByteReader reader(checkpoint.agent);
   sequence_ = next_life(checkpoint.sequence);
-  return agent_->load(reader) && reader.finished() && agent_->estimate().allFinite();
+  return agent_->load(reader) && reader.finished() &&
+         (agent_->estimate().array().abs() <= largest_value).all();
 }
 
 Checkpoint PeerAgent::checkpoint() const {
@@ -105,8 +106,8 @@ void PeerAgent::activate(std::uint64_t heard_of_self, int steps) {
   previous_ = agent_->estimate();
   agent_->activate({.round = sequence_, .local_steps = steps}, workspace_);
   agent_->end_round();
-  step_ = (agent_->estimate() - previous_).norm();
-  scale_ = std::max(scale_, agent_->estimate().norm());
+  step_ = (agent_->estimate() - previous_).stableNorm();
+  scale_ = agent_->estimate().stableNorm();
 }
 
 double PeerAgent::residual() const {
@@ -114,8 +115,9 @@ double PeerAgent::residual() const {
   if (!all_heard || previous_.size() == 0) return std::numeric_limits<double>::infinity();
   double largest = std::max(step_, agent_->disagreement());
   if (const Vector* theta = agent_->regularized_estimate())
-    largest = std::max(largest, (*theta - agent_->estimate()).norm());
-  return scale_ > 0 ? largest / scale_ : largest;
+    largest = std::max(largest, (*theta - agent_->estimate()).stableNorm());
+  const double result = scale_ > 0 ? largest / scale_ : largest;
+  return std::isfinite(result) ? result : std::numeric_limits<double>::infinity();
 }
 
 const Vector& PeerAgent::answer() const {

@@ -68,7 +68,7 @@ class PeerAgent {
   bool holds_ = false;                ///< the regularizer's copy of x, or the root of the depth
   Vector previous_;                   ///< x before the last activation
   double step_ = 0;                   ///< length of the last activation's move
-  double scale_ = 0;                  ///< largest |x| so far
+  double scale_ = 0;                  ///< |x|
 };
 
 }  // namespace grove::peer

@@ -17,11 +17,13 @@
 namespace grove::peer {
 namespace {
 
-/// 0 x is 0 for finite x and NaN for all others, and Eigen sums it with vector instructions.
+/// False for NaN, too.
 template <class Number>
-bool all_finite(const google::protobuf::RepeatedField<Number>& values) {
+bool all_sane(const google::protobuf::RepeatedField<Number>& values) {
   const Eigen::Map<const Eigen::ArrayX<Number>> numbers(values.data(), values.size());
-  return (numbers * Number{0}).sum() == 0;
+  return (numbers.abs() <=
+          static_cast<Number>(std::min<double>(largest_value, std::numeric_limits<Number>::max())))
+      .all();
 }
 
 /// Text of a stranger, safe to log: short, and of printable characters only.
@@ -69,7 +71,7 @@ std::optional<Flaw> flaw_of(const v1::Hello& hello, const HelloTerms& terms) {
   if (hello.estimate_size() != 0 && hello.estimate_size() != terms.dimension)
     return Flaw{Refusal::wrong_dimension, fmt::format("estimate of {} numbers, expected {}",
                                                       hello.estimate_size(), terms.dimension)};
-  if (!all_finite(hello.estimate())) return Flaw{Refusal::not_finite, "estimate is not finite"};
+  if (!all_sane(hello.estimate())) return Flaw{Refusal::not_finite, "estimate is not finite"};
   return std::nullopt;
 }
 
@@ -128,7 +130,7 @@ std::optional<Flaw> flaw_of(const v1::Iterate& iterate, const IterateTerms& term
   if (iterate.sequence() <= terms.latest)
     return Flaw{Refusal::stale_sequence,
                 fmt::format("sequence {} after {}", iterate.sequence(), terms.latest)};
-  if (!all_finite(iterate.values()) || !all_finite(iterate.rounded()))
+  if (!all_sane(iterate.values()) || !all_sane(iterate.rounded()))
     return Flaw{Refusal::not_finite, "iterate is not finite"};
   if (iterate.has_weight()) return flaw_of(iterate.weight(), iterate.sequence(), terms);
   return std::nullopt;

@@ -16,6 +16,10 @@ namespace grove::peer {
 
 constexpr std::uint32_t protocol_version = 1;
 constexpr std::uint64_t largest_sequence = std::uint64_t{1} << 62;
+/// A neighbour may remember a later life of this peer than it does, but not a million lives later.
+constexpr std::uint64_t farthest_jump = std::uint64_t{1} << 52;
+/// Beyond it sums of squares overflow: no iterate of a sane run, and refused like infinity.
+constexpr double largest_value = 1e100;
 constexpr std::size_t most_members = 100'000;
 constexpr std::size_t longest_name = 63;
 

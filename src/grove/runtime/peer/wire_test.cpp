@@ -195,6 +195,15 @@ TEST(CurvatureOnTheWire, GoesWithTheNewerIterateUnlessThatHasAnotherVersion) {
   EXPECT_FALSE(next.has_weight());
 }
 
+TEST(Hello, RefusesAnEstimateBeyondReason) {
+  v1::Hello hello = good_hello();
+  hello.add_estimate(1e99);
+  hello.add_estimate(0);
+  EXPECT_FALSE(flaw_of(hello, terms));
+  hello.set_estimate(1, -1e101);
+  EXPECT_EQ(refusal_of(flaw_of(hello, terms)), Refusal::not_finite);
+}
+
 TEST(Heartbeat, NamesEachMemberOnceWithAPossiblePhase) {
   v1::Heartbeat heartbeat;
   heartbeat.add_members()->set_name("peer-0");
