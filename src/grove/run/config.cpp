@@ -123,7 +123,8 @@ void add_method_options(Config& config, std::vector<Option>& options) {
   options.push_back(
       penalty_option({"penalty", "auto | MU | scalar | diagonal | low-rank:K | full",
                       "weight of the links: mu_z, or the curvature of their ends (auto: curvature "
-                      "for druid-vl, but 1e-3 with minibatch or linearized)",
+                      "for druid-vl; 1e-3 for other methods, minibatch, linearized, --prox tuned "
+                      "and above 2000 coefficients)",
                       method},
                      config.penalty));
   options.push_back(number_option(
@@ -145,11 +146,12 @@ void add_method_options(Config& config, std::vector<Option>& options) {
 /// What an agent does in one activation.
 void add_local_options(Config& config, std::vector<Option>& options) {
   const std::string method = "Method";
-  options.push_back(text_option({"work", "auto | E | a,b,c | equal:E | uniform:A:B | extreme:A:B",
-                                 "local steps per activation (auto: 5, or fewer where a step "
-                                 "leaves nothing to gain)",
-                                 method},
-                                config.work));
+  options.push_back(
+      text_option({"work", "auto[:a,b,c] | E | a,b,c | equal:E | uniform:A:B | extreme:A:B",
+                   "local steps per activation (auto: 5, with --speeds or --latency "
+                   "1 to 10; fewer where a step leaves nothing to gain)",
+                   method},
+                  config.work));
   options.push_back(choice_option<LocalModelKind>(
       {"local-model", "", "what several local steps follow (augmented)", method},
       config.local_model,
