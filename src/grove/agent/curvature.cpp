@@ -84,8 +84,9 @@ void Curvature::append_words(std::vector<double>& words) const {
   std::memcpy(words.data() + before, numbers_.data(), numbers_.size() * sizeof(float));
 }
 
-/// Rounding to single precision cannot make an honest curvature fail: it is off by at most 6e-8 of
-/// the trace, and the floor of 1e-3 of the mean diagonal is more up to 16,000 coefficients.
+/// Rounding to single precision cannot make an honest curvature fail: scaled to a diagonal of ones
+/// it is off by at most 6e-8 d, and the floor of 1e-3 of the diagonal is more up to 16,000
+/// coefficients.
 bool Curvature::sound(CurvatureForm form, Index dimension, std::span<const float> numbers) {
   if (!std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); }))
     return false;
