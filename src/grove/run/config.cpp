@@ -56,8 +56,8 @@ Option slow_rank_option(std::optional<SlowRank>& target) {
 }
 
 /// A text that is null in records until it is given.
-Option unset_text_option(OptionText text, std::string& target) {
-  Option option = text_option(std::move(text), target);
+Option unset_text_option(const OptionText& text, std::string& target) {
+  Option option = text_option(text, target);
   option.get = [&target]() -> nlohmann::json {
     return target.empty() ? nlohmann::json(nullptr) : nlohmann::json(target);
   };
