@@ -115,8 +115,7 @@ class Job {
     WorkFigure figure{.method = method, .lines = {}};
     for (const WorkRule& rule : work_rules()) {
       std::vector<CellResult> results;
-      if (const auto done = run_into(results, work_cells(options_.scale, method, rule));
-          !done || !*done)
+      if (auto done = run_into(results, work_cells(options_.scale, method, rule)); !done || !*done)
         return done;
       figure.lines.emplace_back(rule, std::move(results));
     }
@@ -135,7 +134,7 @@ class Job {
     }
     if (options_.figures.contains(work_figure))
       for (const WorkMethod method : {WorkMethod::paper, WorkMethod::automatic})
-        if (const auto done = unequal_machines(method); !done || !*done) return done;
+        if (auto done = unequal_machines(method); !done || !*done) return done;
     return true;
   }
 
