@@ -74,6 +74,15 @@ TEST(Summary, SaysHowTheRunEndedAndWhatItCost) {
   EXPECT_EQ(text.find("local steps;"), std::string::npos) << "nobody chose work loads here";
 }
 
+TEST(Summary, SaysWhatHeldTheRunBack) {
+  RunRecord record{.outcome = {RunStatus::round_limit, "stopped at the limit of 1 rounds", 1, 0.5}};
+  record.trace = {{.round = 0}};
+  EXPECT_EQ(summary_text(record).find("why"), std::string::npos);
+  record.explanations = {"the graph is narrow"};
+  const std::string text = summary_text(record);
+  EXPECT_NE(text.find("  why         the graph is narrow\n"), std::string::npos) << text;
+}
+
 TEST(Summary, SaysWhyTheBusiestAgentWorksSoMuch) {
   RunRecord record{.outcome = {RunStatus::converged, "converged in 1 rounds", 1, 0.5}};
   record.trace = {{.round = 0}};
