@@ -1,3 +1,4 @@
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -33,7 +34,14 @@ Processes::Processes() {
   }
 }
 
-Processes::~Processes() { session().reset(); }
+Processes::~Processes() {
+  if (!session()) return;
+  // All has been said and written. A launcher that sees the first process leave with an error ends
+  // the others at once; none of them is interrupted by that.
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGTERM, SIG_IGN);
+  session().reset();
+}
 
 bool speaks() { return !session() || session()->cluster().rank() == 0; }
 

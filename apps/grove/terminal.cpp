@@ -14,18 +14,23 @@
 
 #include "command.h"
 #include "grove/report/summary.h"
+#include "processes.h"
 
 namespace grove::app {
 namespace {
 
 volatile std::sig_atomic_t was_interrupted = 0;
+/// Of several processes one tells it; the launcher also ends those that are about to leave anyway.
+volatile std::sig_atomic_t tells_of_it = 1;
 
 /// Only calls that a signal handler may make.
 void leave_at_once(int) {
   constexpr std::string_view line = "grove: interrupted; nothing was written\n";
   constexpr std::string_view again = "grove: interrupted again; ended at once\n";
   const std::string_view said = was_interrupted ? again : line;
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, said.data(), said.size());
+  if (tells_of_it) {
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, said.data(), said.size());
+  }
   ::_exit(ended_by_user);
 }
 
@@ -41,6 +46,7 @@ double monotonic_seconds() {
 }
 
 void leave_on_interrupt() {
+  tells_of_it = speaks();
   std::signal(SIGINT, leave_at_once);
   std::signal(SIGTERM, leave_at_once);
 }
