@@ -79,6 +79,7 @@ std::optional<Curvature> Curvature::from_words(CurvatureForm form, Index dimensi
 }
 
 void Curvature::append_words(std::vector<double>& words) const {
+  if (!known()) return;
   const std::size_t before = words.size();
   words.resize(before + numbers_.size() / 2);
   std::memcpy(words.data() + before, numbers_.data(), numbers_.size() * sizeof(float));

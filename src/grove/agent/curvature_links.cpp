@@ -33,13 +33,13 @@ LinkWeights::LinkWeights(CurvatureForm form, Index dimension, std::size_t neighb
 void LinkWeights::set_own(Curvature own) {
   own_ = std::move(own);
   sum_valid_ = false;
-  for (auto& factor : factors_) factor = {};
+  for (auto& factor : factors_) factor.reset();
 }
 
 void LinkWeights::set_theirs(std::size_t slot, Curvature theirs) {
   theirs_[slot] = std::move(theirs);
   sum_valid_ = false;
-  factors_[slot] = {};
+  factors_[slot].reset();
 }
 
 void LinkWeights::add_slot() {
@@ -83,13 +83,13 @@ const Matrix& LinkWeights::sum() const {
 
 double LinkWeights::displacement(std::size_t slot, const Vector& force) const {
   auto& factor = factors_[slot];
-  if (factor.rows() == 0) {
+  if (!factor) {
     Matrix weight = Matrix::Zero(dimension_, dimension_);
     own_.add_to(0.5, weight);
     theirs_[slot].add_to(0.5, weight);
-    factor.compute(weight);
+    factor.emplace(weight);
   }
-  return factor.solve(force).norm();
+  return factor->solve(force).norm();
 }
 
 void LinkWeights::save(ByteWriter& writer) const {
@@ -101,7 +101,7 @@ void LinkWeights::load(ByteReader& reader) {
   own_ = get(reader, form_, dimension_);
   for (Curvature& theirs : theirs_) theirs = get(reader, form_, dimension_);
   sum_valid_ = false;
-  factors_.assign(theirs_.size(), {});
+  factors_.assign(theirs_.size(), std::nullopt);
 }
 
 std::unique_ptr<CurvatureLinks> make_curvature_links(LinkKind kind, CurvatureForm form,

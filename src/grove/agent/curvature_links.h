@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -45,7 +46,7 @@ class LinkWeights {
   mutable Matrix sum_;
   mutable bool sum_valid_ = false;
   mutable Vector own_part_, their_part_;
-  mutable std::vector<Eigen::LLT<Matrix>> factors_;  ///< by slot; empty until asked for
+  mutable std::vector<std::optional<Eigen::LLT<Matrix>>> factors_;  ///< by slot; once asked for
 };
 
 /// Links weighed by the curvature of their ends (docs/methods/curvature_links.md). Exact like the
