@@ -1,10 +1,12 @@
 // The command line as a user meets it: exit codes, messages that name what is wrong, files whole or
 // not at all. Runs the built program.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <fstream>
 #include <string>
@@ -50,7 +52,9 @@ TEST_F(CommandLine, RefusesBadDataNamingFileAndLine) {
   file("three.svm", "1 1:1\n2 2:1\n3 1:2\n");
   expect_refused("train three.svm --agents 1", {"three.svm", "label"});
   file("truncated.svm.bz2", "BZh91AY&SY");
-  expect_refused("train truncated.svm.bz2", {"truncated.svm.bz2"});
+  expect_refused("train truncated.svm.bz2", {"truncated.svm.bz2", "truncated"});
+  file("plain.svm.bz2", "1 1:1\n-1 1:2\n");
+  expect_refused("train plain.svm.bz2", {"plain.svm.bz2", "expected bzip2 data"});
   file("no-label.csv", "a,b\n1,2\n3\n");
   expect_refused("train no-label.csv", {"no-label.csv:3"});
   expect_refused("train synthetic:ijcn-like", {"ijcn-like", "ijcnn-like"});
@@ -156,8 +160,14 @@ TEST_F(CommandLine, PredictsWithTheModelItIsGiven) {
   ASSERT_EQ(ended.code, 0) << ended.err;
   EXPECT_EQ(ended.out.substr(0, 2), "8 ");
   EXPECT_NE(ended.err.find("accuracy  0.75"), std::string::npos) << ended.err;
-  file("wide.svm", "8 1:1 2:1\n3 1:1\n");
-  EXPECT_EQ(grove("predict model.json wide.svm").code, 2);
+  file("wide.svm", "8 1:1 2:1\n3 1:1\n");  // as a training set may lack the last features
+  const Ended wide = grove("predict model.json wide.svm");
+  EXPECT_EQ(wide.code, 0);
+  EXPECT_NE(wide.err.find("2 features"), std::string::npos) << wide.err;
+  file("huge.svm", "8 1:1e308 \n3 1:-1e308\n");
+  const Ended huge = grove("predict model.json huge.svm");
+  EXPECT_EQ(huge.code, 2);
+  EXPECT_NE(huge.err.find("huge.svm: values are so large"), std::string::npos) << huge.err;
   EXPECT_EQ(grove("predict test.svm test.svm").code, 2);
   EXPECT_EQ(grove("predict model.json").code, 2);
 }
@@ -172,6 +182,72 @@ TEST_F(CommandLine, ModelsCanBeTrainedWrittenAndUsed) {
   const Ended predicted = grove("predict m.json synthetic:ijcnn-like,samples=1000 --out p.txt");
   ASSERT_EQ(predicted.code, 0) << predicted.err;
   EXPECT_NE(predicted.out.find("AUC"), std::string::npos);
+}
+
+// By hand: price = 2 size + 1 exactly, so that any mix-up of columns shows.
+TEST_F(CommandLine, PredictsCsvByTheColumnsTheModelWasTrainedOn) {
+  file("train.csv", "price,size\n1,0\n3,1\n5,2\n7,3\n9,4\n11,5\n");
+  const Ended trained = grove(
+      "train train.csv --loss squared --intercept --agents 2 --label-column price "
+      "--tolerance 1e-12 --model m.json");
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_NE(trained.out.find("target column `price`"), std::string::npos) << trained.out;
+  file("later.csv", "id,size,price\nx1,10,21\nx2,20,41\n");
+  const Ended predicted = grove("predict m.json later.csv --json");
+  ASSERT_EQ(predicted.code, 0) << predicted.err;
+  const auto json = nlohmann::json::parse(predicted.out);
+  EXPECT_NEAR(json.at("margins").at(0).get<double>(), 21, 1e-6);
+  EXPECT_NEAR(json.at("margins").at(1).get<double>(), 41, 1e-6);
+  EXPECT_LT(json.at("scores").at("rmse").get<double>(), 1e-6);
+  file("other.csv", "id,length,price\n1,10,21\n");
+  const Ended other = grove("predict m.json other.csv");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("other.csv:1: expected the model"), std::string::npos) << other.err;
+}
+
+TEST_F(CommandLine, NeverReplacesWhatItReads) {
+  good_data();
+  EXPECT_EQ(grove("train good.svm --record good.svm").code, 2);
+  expect_refused("train good.svm --data other.svm", {"--data", "twice"});
+  ASSERT_EQ(grove("train good.svm --rounds 2 --model m.json").code, 0);
+  EXPECT_EQ(grove("predict m.json good.svm --out m.json").code, 2);
+  EXPECT_EQ(grove("predict m.json good.svm").code, 0) << "model and data are still there";
+}
+
+TEST_F(CommandLine, FileNamesNeedNotBeUtf8) {
+  good_data();
+  fs::copy_file(folder / "good.svm", folder / "bad\xff.svm");
+  const Ended ended = grove("train bad\xff.svm --rounds 2 --record r.json --model m.json");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(fs::exists(folder / "r.json") && fs::exists(folder / "m.json"));
+}
+
+TEST_F(CommandLine, CheckpointsThatCannotBeWrittenAreRefusedBeforeTheFirstRound) {
+  good_data();
+  file("taken", "");
+  expect_refused("train good.svm --rounds 2 --checkpoint taken", {"--checkpoint", "taken"});
+  const Ended compared = grove(
+      "compare good.svm --methods nids,p2d2 --rounds 4 --checkpoint kept --checkpoint-every 2");
+  EXPECT_EQ(compared.code, 0) << compared.err;
+  EXPECT_TRUE(fs::exists(folder / "kept" / "nids") && fs::exists(folder / "kept" / "p2d2"));
+}
+
+TEST_F(CommandLine, ShowsItsProgressOnATerminal) {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_GE(terminal, 0);
+  ASSERT_EQ(::grantpt(terminal) | ::unlockpt(terminal), 0);
+  const std::string name = ::ptsname(terminal);
+  const int kept_open = ::open(name.c_str(), O_RDWR | O_NOCTTY);  // or its output may be dropped
+  const std::string command =
+      GROVE_PROGRAM " train synthetic:ijcnn-like --rounds 2 --tolerance 0 >/dev/null 2>" + name;
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  std::array<char, 4096> text{};
+  const ssize_t got = ::read(terminal, text.data(), text.size());
+  const std::string shown(text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  EXPECT_NE(shown.find("train round 0/2  stationarity "), std::string::npos) << shown;
+  EXPECT_NE(shown.find("consensus 0.00e+00"), std::string::npos) << shown;
+  ::close(kept_open);
+  ::close(terminal);
 }
 
 TEST_F(CommandLine, ComparesMethodsOnOneProblem) {

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include "command.h"
 #include "grove/base/file.h"
 #include "grove/base/text.h"
 #include "grove/report/summary.h"
+#include "grove/run/json_format.h"
 #include "grove/run/run.h"
 #include "outputs.h"
 #include "processes.h"
@@ -68,6 +70,8 @@ Result<NamedRuns> run_all(const CompareSettings& settings, Cluster* cluster) {
   for (const auto& [name, method] : settings.methods) {
     if (cluster ? cluster->largest(interrupted()) > 0 : interrupted()) break;
     config.method = method;
+    if (!settings.config.checkpoint.empty())  // one folder holds the checkpoint of one run
+      config.checkpoint = (std::filesystem::path(settings.config.checkpoint) / name).string();
     const bool quiet = settings.outputs.quiet || !speaks();
     ProgressLine line(config, name, quiet);
     RunHooks hooks = terminal_hooks(line);
@@ -88,8 +92,7 @@ nlohmann::json runs_json(const NamedRuns& runs) {
 
 Status write_outputs(const Outputs& outputs, const NamedRuns& runs) {
   if (!outputs.record.empty())
-    if (Status status = write_file_atomically(outputs.record, runs_json(runs).dump(1) + "\n");
-        !status)
+    if (Status status = write_file_atomically(outputs.record, json_text(runs_json(runs))); !status)
       return status;
   return outputs.plot.empty() ? success() : write_plot(outputs.plot, runs);
 }
@@ -109,14 +112,15 @@ Result<int> report(const CompareSettings& settings, const NamedRuns& runs) {
     if (record.outcome.status == RunStatus::diverged && !settings.outputs.quiet)
       note_about(name, record.outcome.detail);
   if (settings.outputs.json)
-    print_result(runs_json(runs).dump(1) + "\n");
+    print_result(json_text(runs_json(runs)));
   else if (!settings.outputs.quiet)
     print_result(comparison_table(runs));
   return exit_code_of(runs);
 }
 
 Result<int> compare(CompareSettings& settings) {
-  const Status outputs = together(speaks() ? check_outputs(settings.outputs) : success());
+  const Status outputs =
+      together(speaks() ? check_outputs(settings.outputs, inputs_of(settings.config)) : success());
   if (!outputs) return outputs.error();
   const auto cluster = place_run(settings.config);
   if (!cluster) return cluster.error();

@@ -7,6 +7,7 @@
 #include "grove/data/fetch.h"
 #include "grove/data/registry.h"
 #include "grove/report/summary.h"
+#include "grove/run/json_format.h"
 #include "outputs.h"
 #include "terminal.h"
 
@@ -28,14 +29,16 @@ int list(const DataSettings& settings) {
                       {"bytes", set.bytes},
                       {"sha256", set.sha256},
                       {"url", fmt::format("{}/{}", public_sets_url, set.path)}});
-    fmt::print("{}\n", sets.dump(1));
+    print_result(json_text(sets));
     return ok;
   }
-  fmt::print("{:<12} {:>8} {:>9} {:>9}  {}\n", "name", "samples", "features", "size", "task");
+  constexpr auto row = "{:<12} {:>8} {:>9} {:>9}  {}\n";
+  std::string table = fmt::format(row, "name", "samples", "features", "size", "task");
   for (const PublicSet& set : public_sets())
-    fmt::print("{:<12} {:>8} {:>9} {:>9}  {}\n", set.name, set.samples, set.features,
-               human_bytes(static_cast<double>(set.bytes)),
-               set.kind == TargetKind::two_classes ? "two classes" : "regression");
+    table += fmt::format(row, set.name, set.samples, set.features,
+                         human_bytes(static_cast<double>(set.bytes)),
+                         set.kind == TargetKind::two_classes ? "two classes" : "regression");
+  print_result(table);
   return ok;
 }
 
@@ -57,15 +60,21 @@ int get(const DataSettings& settings) {
   };
   const auto path = fetch(*set, options);
   if (visible) fmt::print(stderr, "\r\033[K");
-  if (!path) return fail(path.error());
+  if (!path) {
+    const int failed = fail(path.error());
+    return interrupted() ? ended_by_user : failed;
+  }
   if (settings.outputs.json)
-    fmt::print("{}\n", nlohmann::json{{"name", settings.name}, {"file", path->string()}}.dump(1));
+    print_result(json_text({{"name", settings.name}, {"file", path->string()}}));
   else if (!settings.outputs.quiet)
-    fmt::print("{}\n", path->string());
+    print_result(path->string() + "\n");
   return ok;
 }
 
 int run_data(const DataSettings& settings) {
+  if (settings.action == "list" && !settings.name.empty())
+    return fail(
+        {"data list", fmt::format("takes no name, found '{}'; see grove data get", settings.name)});
   if (settings.action == "list") return list(settings);
   if (settings.action == "get") return get(settings);
   return fail({"data", fmt::format("'{}' is unknown; expected list or get", settings.action)});

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <map>
@@ -114,6 +115,9 @@ int run_program(int argc, char** argv) {
   }
   for (std::size_t k = 0; k < commands.size(); ++k) {
     if (!subs[k]->parsed()) continue;
+    for (const auto& [name, flags] : filled[k].flags)
+      if (std::ranges::count_if(flags, [](const auto* flag) { return flag->count() > 0; }) > 1)
+        return grove::app::fail({"--" + name, "is given twice, by its name and by its place"});
     const auto given = given_options(filled[k]);
     for (const auto& positional : commands[k].positionals)
       if (positional.required && !given.contains(positional.option))

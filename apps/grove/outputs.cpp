@@ -10,6 +10,7 @@
 #include "grove/base/file.h"
 #include "grove/report/plot.h"
 #include "grove/report/summary.h"
+#include "grove/run/json_format.h"
 
 namespace grove::app {
 
@@ -40,16 +41,32 @@ void print_note(std::string_view text) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-Status check_outputs(const Outputs& outputs) {
+Status check_not_input(const std::string& output, const std::vector<std::string>& inputs) {
+  std::error_code ignored;  // one that is not there is no file that could be lost
+  for (const std::string& input : inputs)
+    if (std::filesystem::is_regular_file(output, ignored) &&
+        std::filesystem::equivalent(output, input, ignored))
+      return Error{output, "is what the run reads; expected another name"};
+  return success();
+}
+
+std::vector<std::string> inputs_of(const Config& config) {
+  return {config.data, config.graph, config.partition};
+}
+
+Status check_outputs(const Outputs& outputs, const std::vector<std::string>& inputs) {
   namespace fs = std::filesystem;
   std::set<fs::path> taken;
+  std::error_code ignored;
   for (const auto& [flag, name] : {std::pair{"--record", outputs.record},
                                    {"--model", outputs.model},
                                    {"--plot", outputs.plot}}) {
     if (name.empty()) continue;
     if (Status status = check_writable(name); !status) return Error{flag, status.error().text()};
-    const bool replaced = fs::exists(name) ? fs::is_regular_file(name) : true;
-    if (replaced && !taken.insert(fs::weakly_canonical(fs::absolute(name))).second)
+    if (Status status = check_not_input(name, inputs); !status)
+      return Error{flag, status.error().text()};
+    const bool replaced = fs::exists(name, ignored) ? fs::is_regular_file(name, ignored) : true;
+    if (replaced && !taken.insert(fs::weakly_canonical(fs::absolute(name), ignored)).second)
       return Error{flag, name + " is already the name of another output; expected a file each"};
   }
   const auto ending = fs::path(outputs.plot).extension();
@@ -60,11 +77,11 @@ Status check_outputs(const Outputs& outputs) {
 }
 
 Status write_record(const std::string& path, const RunRecord& record) {
-  return write_file_atomically(path, to_json(record).dump(1) + "\n");
+  return write_file_atomically(path, json_text(to_json(record)));
 }
 
 Status write_model(const std::string& path, const Model& model) {
-  return write_file_atomically(path, to_json(model).dump(1) + "\n");
+  return write_file_atomically(path, json_text(to_json(model)));
 }
 
 Status write_plot(const std::string& path, const NamedRuns& runs) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "grove/run/config.h"
 #include "grove/run/model.h"
 #include "grove/run/option.h"
 #include "grove/run/record.h"
@@ -28,8 +29,14 @@ void print_result(std::string_view text);
 /// Prints a remark on standard error, if anyone listens.
 void print_note(std::string_view text);
 
+/// Refuses an output that would replace one of these files.
+Status check_not_input(const std::string& output, const std::vector<std::string>& inputs);
+
 /// Refuses file names that could not be written in the end, before any work is done.
-Status check_outputs(const Outputs& outputs);
+Status check_outputs(const Outputs& outputs, const std::vector<std::string>& inputs);
+
+/// What a run may read.
+std::vector<std::string> inputs_of(const Config& config);
 
 using NamedRuns = std::vector<std::pair<std::string, RunRecord>>;
 

@@ -6,6 +6,7 @@
 #include "grove/base/file.h"
 #include "grove/base/text.h"
 #include "grove/data/dataset.h"
+#include "grove/run/json_format.h"
 #include "grove/run/model.h"
 #include "outputs.h"
 
@@ -39,14 +40,18 @@ Result<Prediction> predict(const PredictSettings& settings, const Model& model) 
   auto dataset =
       load_dataset(settings.data, TargetKind::number, settings.seed,
                    {.label_column = settings.label_column,
+                    .model_columns = model.columns,
                     .model_features = static_cast<std::size_t>(model.coefficients.size())});
   if (!dataset) return dataset.error();
-  if (dataset->samples.dimension() > model.coefficients.size())
-    return Error{settings.data,
-                 fmt::format("has {} features, but the model knows {}",
-                             dataset->samples.dimension(), model.coefficients.size())};
+  if (dataset->samples.dimension() > model.coefficients.size() && !settings.outputs.quiet)
+    print_note(fmt::format("{} has {} features; those after the {} of the model are not used",
+                           settings.data, dataset->samples.dimension(), model.coefficients.size()));
   Prediction prediction{.margins = margins(model, dataset->samples),
                         .labelled = dataset->samples.targets.allFinite()};
+  if (!prediction.margins.allFinite())
+    return Error{settings.data,
+                 "values are so large that predictions overflow; expected features "
+                 "of the size that the model was trained on"};
   if (!prediction.labelled) return prediction;
   if (!model.labels || apply_labels(*model.labels, *dataset))
     prediction.scores = score(model, prediction.margins, dataset->samples.targets);
@@ -102,6 +107,8 @@ nlohmann::json prediction_json(const Prediction& prediction) {
 }
 
 Result<int> run_predict(const PredictSettings& settings) {
+  if (Status status = check_not_input(settings.out, {settings.model, settings.data}); !status)
+    return Error{"--out", status.error().text()};
   const auto model = read_model(settings.model);
   if (!model) return model.error();
   const auto prediction = predict(settings, *model);
@@ -111,13 +118,16 @@ Result<int> run_predict(const PredictSettings& settings) {
     if (Status status = write_file_atomically(settings.out, lines); !status) return status.error();
   }
   if (settings.outputs.json) {
-    print_result(prediction_json(*prediction).dump(1) + "\n");
+    print_result(json_text(prediction_json(*prediction)));
     return ok;
   }
   // Without --out the predictions are the output, so the scores must not mix with them.
   if (settings.out.empty()) print_result(lines);
-  if (!settings.outputs.quiet)
-    fmt::print(settings.out.empty() ? stderr : stdout, "{}", scores_text(*prediction));
+  if (settings.outputs.quiet) return ok;
+  if (settings.out.empty())
+    fmt::print(stderr, "{}", scores_text(*prediction));
+  else
+    print_result(scores_text(*prediction));
   return ok;
 }
 

@@ -69,10 +69,10 @@ ProgressLine::~ProgressLine() {
   if (drawn_) fmt::print(stderr, "\r\033[K");
 }
 
-/// To the round limit at the pace so far, or to the tolerance at the rate so far if that is sooner.
+/// After the first round: to the round limit at the pace so far, or to the tolerance at the rate so
+/// far if that is sooner.
 double ProgressLine::seconds_left(const TracePoint& point) const {
-  const double per_round =
-      (monotonic_seconds() - began_) / static_cast<double>(std::max<Round>(1, point.round));
+  const double per_round = (monotonic_seconds() - began_) / static_cast<double>(point.round);
   double rounds = static_cast<double>(rounds_ - point.round);
   const double gained = std::log(start_stationarity_ / point.stationarity);
   if (tolerance_ > 0 && gained > 0) {
@@ -89,9 +89,9 @@ void ProgressLine::show(const TracePoint& point) {
   if (now - last_shown_ < 0.1) return;
   last_shown_ = now;
   drawn_ = true;
-  fmt::print(stderr, "\r\033[K{} round {}/{}  stationarity {:.2e}  consensus {:.2e}  {} left",
-             name_, point.round, rounds_, point.stationarity, point.consensus_error,
-             human_seconds(seconds_left(point)));
+  fmt::print(stderr, "\r\033[K{} round {}/{}  stationarity {:.2e}  consensus {:.2e}", name_,
+             point.round, rounds_, point.stationarity, point.consensus_error);
+  if (point.round > 0) fmt::print(stderr, "  {} left", human_seconds(seconds_left(point)));
   std::fflush(stderr);
 }
 

@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "experiments/theory_probe.h"
+#include "grove/run/json_format.h"
 #include "outputs.h"
 #include "terminal.h"
 
@@ -25,9 +26,9 @@ Result<int> theory(const TheorySettings& settings) {
                                             .interrupted = interrupted});
   if (!report) return report.error();
   if (settings.outputs.json)
-    fmt::print("{}\n", experiments::to_json(*report).dump(1));
+    print_result(json_text(experiments::to_json(*report)));
   else if (!settings.outputs.quiet)
-    fmt::print("{}", experiments::text_of(*report));
+    print_result(experiments::text_of(*report));
   return interrupted() ? ended_by_user : ok;
 }
 

@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "grove/report/summary.h"
+#include "grove/run/json_format.h"
 #include "grove/run/run.h"
 #include "outputs.h"
 #include "processes.h"
@@ -21,6 +22,7 @@ Model model_of(const Config& config, const RunRecord& record) {
               .loss = config.loss,
               .coefficients = record.solution.head(static_cast<Index>(record.problem.features)),
               .labels = record.problem.labels,
+              .columns = record.problem.columns,
               .l1 = config.l1,
               .l2 = config.l2,
               .objective = record.objective};
@@ -49,7 +51,7 @@ int exit_code(RunStatus status) {
 Result<int> report(const TrainSettings& settings, const RunRecord& record) {
   if (Status status = write_outputs(settings, record); !status) return status.error();
   if (settings.outputs.json)
-    print_result(to_json(record).dump(1) + "\n");
+    print_result(json_text(to_json(record)));
   else if (!settings.outputs.quiet)
     print_result(summary_text(record));
   if (record.outcome.status == RunStatus::diverged)
@@ -58,7 +60,8 @@ Result<int> report(const TrainSettings& settings, const RunRecord& record) {
 }
 
 Result<int> train(TrainSettings& settings) {
-  const Status outputs = together(speaks() ? check_outputs(settings.outputs) : success());
+  const Status outputs =
+      together(speaks() ? check_outputs(settings.outputs, inputs_of(settings.config)) : success());
   if (!outputs) return outputs.error();
   const auto cluster = place_run(settings.config);
   if (!cluster) return cluster.error();

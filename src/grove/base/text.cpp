@@ -56,14 +56,22 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
+std::string lowercase(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower)
+    if ('A' <= letter && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  return lower;
+}
+
 std::string exact(double value) { return fmt::format("{}", value); }
 
 std::optional<std::string> closest(std::string_view word, std::span<const std::string> candidates) {
   const auto nearest = std::ranges::min_element(
       candidates, {}, [&](const std::string& c) { return edit_distance(word, c); });
   if (nearest == candidates.end()) return std::nullopt;
-  if (edit_distance(word, *nearest) > std::max<std::size_t>(2, word.size() / 3))
-    return std::nullopt;
+  // A word of one or two letters is near to everything.
+  const std::size_t edits = std::min(std::max<std::size_t>(2, word.size() / 3), word.size() / 2);
+  if (edit_distance(word, *nearest) > edits) return std::nullopt;
   return *nearest;
 }
 

@@ -20,6 +20,8 @@ std::string_view trim(std::string_view text);
 std::string exact(double value);
 
 /// The candidate that is fewest edits away from `word`, if it is near enough to be a likely typo.
+std::string lowercase(std::string_view text);  ///< of ASCII letters
+
 std::optional<std::string> closest(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace grove

@@ -83,54 +83,101 @@ Result<std::vector<std::string>> parse_names(std::string_view line, const std::s
   return names;
 }
 
-using LabelColumn = decltype(CsvHeader::label);
+using Names = std::vector<std::string>;
 
-Result<LabelColumn> find_label(const std::vector<std::string>& names, const std::string& where,
-                               const ReadOptions& options) {
-  static constexpr std::array<std::string_view, 3> usual{"label", "target", "y"};
-  std::string wanted = options.label_column;
-  for (const std::string_view name : usual)
-    if (wanted.empty() && std::ranges::find(names, name) != names.end()) wanted = name;
-  if (wanted.empty() && names.size() == options.model_features) return LabelColumn();
-  if (wanted.empty()) return LabelColumn(names.size() - 1);
+/// The one column of that name.
+Result<std::size_t> find_column(const Names& names, std::string_view wanted, std::string_view what,
+                                const std::string& where) {
   const auto found = std::ranges::find(names, wanted);
   if (found == names.end()) {
     const auto near = closest(wanted, names);
     return Error{
-        where, fmt::format("expected a label column {}{}", shown(wanted),
+        where, fmt::format("expected {} {}{}", what, shown(wanted),
                            near ? ", the nearest name is " + shown(*near) : ", found only others")};
   }
   if (std::find(found + 1, names.end(), wanted) != names.end())
-    return Error{where, fmt::format("expected one label column {}, found two", shown(wanted))};
-  return LabelColumn(found - names.begin());
+    return Error{where, fmt::format("expected {} {} once, found two", what, shown(wanted))};
+  return static_cast<std::size_t>(found - names.begin());
 }
 
-/// Reads one line into the rows; says what is wrong with it, if anything.
+/// What a column is called that is called as labels usually are. Empty: none is.
+std::string usual_label(const Names& names) {
+  static constexpr std::array<std::string_view, 3> usual{"label", "target", "y"};
+  for (const std::string_view wanted : usual)
+    for (const std::string& name : names)
+      if (lowercase(name) == wanted) return name;
+  return {};
+}
+
+Status find_label(const ReadOptions& options, const std::string& where, CsvHeader& header) {
+  const std::string wanted =
+      options.label_column.empty() ? usual_label(header.names) : options.label_column;
+  if (wanted.empty()) {
+    if (header.names.size() != options.model_features) header.label = header.names.size() - 1;
+    return success();
+  }
+  const auto found = find_column(header.names, wanted, "a label column", where);
+  if (!found) return found.error();
+  header.label = *found;
+  return success();
+}
+
+/// All columns but the label are features.
+Status take_all(const ReadOptions& options, const std::string& where, CsvHeader& header) {
+  if (Status status = find_label(options, where, header); !status) return status;
+  for (std::size_t column = 0; column < header.names.size(); ++column)
+    if (column != header.label) header.features.push_back(column);
+  const std::size_t known = options.model_features;
+  if (known > 0 && header.features.size() != known)
+    return Error{where, fmt::format("expected the {} columns of the model's features, found {}",
+                                    known, header.features.size())};
+  return success();
+}
+
+/// The columns that a model asks for.
+Status take_named(const ColumnNames& wanted, const ReadOptions& options, const std::string& where,
+                  CsvHeader& header) {
+  for (const std::string& name : wanted.features) {
+    const auto found = find_column(header.names, name, "the model's column", where);
+    if (!found) return found.error();
+    header.features.push_back(*found);
+  }
+  if (!options.label_column.empty()) return find_label(options, where, header);
+  const auto found = std::ranges::find(header.names, wanted.label);
+  if (!wanted.label.empty() && found != header.names.end())
+    header.label = static_cast<std::size_t>(found - header.names.begin());
+  return success();
+}
+
+/// Reads one line into the rows; says what is wrong with it, if anything. `cells` is room for it.
 std::optional<std::string> parse_row(std::string_view line, const CsvHeader& header,
-                                     RowBlock& rows) {
-  CellReader cells(line);
-  double label = std::numeric_limits<double>::quiet_NaN();
-  std::size_t column = 0;
-  std::int32_t feature = 0;
-  for (; !cells.finished(); ++column) {
-    const auto cell = cells.take();
+                                     std::vector<std::string_view>& cells, RowBlock& rows) {
+  cells.clear();
+  for (CellReader reader(line); !reader.finished();) {
+    const auto cell = reader.take();
     if (!cell) return std::string(quotes_wrong);
-    if (column >= header.names.size()) continue;  // counted for the message below
-    const std::string_view text = trim(*cell);
+    cells.push_back(trim(*cell));
+  }
+  std::optional<std::string> complaint;
+  const auto number_in = [&](std::size_t column) {
     double value = 0;
+    const std::string_view text = cells[column];
     const char* const end = text.data() + text.size();
     if (text.empty() || read_number(text.data(), end, value) != end || !std::isfinite(value))
-      return fmt::format("column {}: expected a finite number, found {}",
-                         shown(header.names[column]), text.empty() ? "nothing" : shown(text));
-    if (column == header.label)
-      label = value;
-    else
-      rows.add(feature++, value);
+      complaint = fmt::format("column {}: expected a finite number, found {}",
+                              shown(header.names[column]), text.empty() ? "nothing" : shown(text));
+    return value;
+  };
+  if (cells.size() != header.names.size())
+    return fmt::format("expected {} cells as in the header, found {}", header.names.size(),
+                       cells.size());
+  std::int32_t feature = 0;
+  for (const std::size_t column : header.features) {
+    rows.add(feature++, number_in(column));
+    if (complaint) return complaint;
   }
-  if (column != header.names.size())
-    return fmt::format("expected {} cells as in the header, found {}", header.names.size(), column);
-  rows.end_row(label);
-  return std::nullopt;
+  rows.end_row(header.label ? number_in(*header.label) : std::numeric_limits<double>::quiet_NaN());
+  return complaint;
 }
 
 }  // namespace
@@ -146,20 +193,29 @@ Result<CsvHeader> take_csv_header(std::string_view& text, const std::string& sou
   const std::string where = fmt::format("{}:{}", source, std::max<std::size_t>(header.lines, 1));
   Result<std::vector<std::string>> names = parse_names(line, where);
   if (!names) return names.error();
-  const auto label = find_label(*names, where, options);
-  if (!label) return label.error();
   header.names = std::move(*names);
-  header.label = *label;
+  const Status taken = options.model_columns
+                           ? take_named(*options.model_columns, options, where, header)
+                           : take_all(options, where, header);
+  if (!taken) return taken.error();
   return header;
+}
+
+ColumnNames CsvHeader::columns() const {
+  ColumnNames columns;
+  for (const std::size_t column : features) columns.features.push_back(names[column]);
+  if (label) columns.label = names[*label];
+  return columns;
 }
 
 ParsedBlock parse_csv(std::string_view text, const CsvHeader& header, RowBlock memory) {
   ParsedBlock parsed{.rows = std::move(memory)};
   parsed.rows.clear();
+  std::vector<std::string_view> cells;
   while (!text.empty() && !parsed.complaint) {
     const std::string_view line = take_line(text);
     ++parsed.lines;
-    if (!trim(line).empty()) parsed.complaint = parse_row(line, header, parsed.rows);
+    if (!trim(line).empty()) parsed.complaint = parse_row(line, header, cells, parsed.rows);
   }
   return parsed;
 }

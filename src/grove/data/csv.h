@@ -11,11 +11,14 @@
 
 namespace grove {
 
-/// The columns of a CSV file, in file order.
+/// The columns of a CSV file, numbered in file order.
 struct CsvHeader {
   std::vector<std::string> names;
-  std::optional<std::size_t> label;  ///< the column of the labels; all others are features
-  std::size_t lines = 0;             ///< from the start of the file to the end of the header
+  std::vector<std::size_t> features;  ///< the column of each feature
+  std::optional<std::size_t> label;   ///< the column of the labels
+  std::size_t lines = 0;              ///< from the start of the file to the end of the header
+
+  ColumnNames columns() const;
 };
 
 /// Parses the header and takes it off the text, which is the start of the file. See

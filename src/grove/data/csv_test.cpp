@@ -53,9 +53,26 @@ TEST(CsvReader, KnowsDataWithoutLabelsByTheFeaturesOfTheModelItIsFor) {
   EXPECT_EQ(unlabelled.rows, matrix(2, 2, {1, 2, 3, 4}));
   EXPECT_TRUE(unlabelled.targets.array().isNaN().all());
   EXPECT_EQ(read_with({.model_features = 1}, "a,b\n1,2\n3,4\n").targets, Vector({{2, 4}}));
-  EXPECT_EQ(read_with({.model_features = 2}, "a,y\n1,2\n3,4\n").targets, Vector({{2, 4}}));
-  const ReadOptions named{.label_column = "a", .model_features = 2};
+  EXPECT_EQ(read_with({.model_features = 1}, "a,Y\n1,2\n3,4\n").targets, Vector({{2, 4}}));
+  const ReadOptions named{.label_column = "a", .model_features = 1};
   EXPECT_EQ(read_with(named, "a,b\n1,2\n3,4\n").targets, Vector({{1, 3}}));
+  EXPECT_EQ(read_with({.model_features = 2}, "a,y\n1,2\n").error,
+            "data.csv:1: expected the 2 columns of the model's features, found 1");
+}
+
+TEST(CsvReader, FindsTheColumnsOfTheModelItIsForByName) {
+  const ReadOptions wanted{.model_columns = ColumnNames{{"a", "size"}, "price"},
+                           .model_features = 2};
+  const Read permuted = read_with(wanted, "size,price,note,a\n2,9,text,1\n4,8,,3\n");
+  EXPECT_EQ(permuted.error, "");
+  EXPECT_EQ(permuted.rows, matrix(2, 2, {1, 2, 3, 4}));
+  EXPECT_EQ(permuted.targets, Vector({{9, 8}}));
+  const Read unlabelled = read_with(wanted, "size,a\n2,1\n4,3\n");
+  EXPECT_EQ(unlabelled.rows, matrix(2, 2, {1, 2, 3, 4}));
+  EXPECT_TRUE(unlabelled.targets.array().isNaN().all());
+  const Read missing = read_with(wanted, "sizes,a,price\n2,1,9\n");
+  EXPECT_EQ(missing.error,
+            "data.csv:1: expected the model's column `size`, the nearest name is `sizes`");
 }
 
 TEST(CsvReader, UnderstandsQuotesBlanksCarriageReturnsAndBlankLines) {
@@ -100,7 +117,7 @@ TEST(CsvReader, RefusesHeadersItCannotUse) {
             "data.csv:2: expected a header line with column names, found only numbers");
   EXPECT_EQ(read("a,label,b\n1,2,3\n", "lable").error,
             "data.csv:1: expected a label column `lable`, the nearest name is `label`");
-  EXPECT_EQ(read("y,y\n1,2\n").error, "data.csv:1: expected one label column `y`, found two");
+  EXPECT_EQ(read("y,y\n1,2\n").error, "data.csv:1: expected a label column `y` once, found two");
   EXPECT_EQ(read("y,a\n").error, "data.csv: has no samples, expected at least one line of data");
 }
 

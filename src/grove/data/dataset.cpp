@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "grove/base/random.h"
+#include "grove/base/text.h"
 #include "grove/data/readers.h"
 #include "grove/data/synthetic.h"
 #include "grove/data/text_blocks.h"
@@ -47,7 +48,7 @@ SparseRows gather(const SparseRows& from, const std::vector<std::uint32_t>& rows
 Result<Dataset> load_dataset(const std::string& source, TargetKind kind, std::uint64_t seed,
                              const ReadOptions& options) {
   if (is_synthetic(source)) return make_synthetic(source, kind, seed);
-  if (without_compression(source).extension() == ".csv")
+  if (lowercase(without_compression(source).extension().string()) == ".csv")
     return read_csv_file(source, kind, options);
   return read_libsvm_file(source, kind, options);
 }

@@ -17,12 +17,16 @@ enum class TargetKind { two_classes, number };
 struct Dataset {
   std::string source;  ///< file name or `synthetic:...`, for messages
   Samples samples;
-  std::optional<LabelNames> labels;  ///< set for two_classes
+  std::optional<LabelNames> labels;    ///< set for two_classes
+  std::optional<ColumnNames> columns;  ///< set for CSV
 };
 
 struct ReadOptions {
-  /// For CSV: the column's name; empty: `label`, `target`, `y` or the last one.
+  /// For CSV: the column's name; empty: `label`, `target`, `y` (in any case) or the last one.
   std::string label_column = {};
+  /// Of the model that a CSV file is for: its columns are found by these names, others are not
+  /// looked at, and the label may be missing.
+  std::optional<ColumnNames> model_columns = {};
   /// Of the model that the data is for, which may lack labels: targets are NaN then. A CSV does so
   /// if it has so many columns, none of them named as a label is; a LIBSVM line if it begins with
   /// index:value. 0: every file has labels.

@@ -23,10 +23,11 @@ struct Ending {
   std::string_view text;
   Compression compression;
   std::string_view name;
+  std::string_view magic;  ///< what such files begin with
 };
-constexpr std::array endings{Ending{".bz2", Compression::bzip2, "bzip2"},
-                             Ending{".gz", Compression::gzip, "gzip"},
-                             Ending{".xz", Compression::xz, "xz"}};
+constexpr std::array endings{Ending{".bz2", Compression::bzip2, "bzip2", "BZh"},
+                             Ending{".gz", Compression::gzip, "gzip", "\x1f\x8b"},
+                             Ending{".xz", Compression::xz, "xz", "\xfd\x37zXZ"}};
 
 Error damaged(const std::string& path, Compression compression, const std::string& detail) {
   if (compression == Compression::none) return Error{path, "cannot read: " + detail};
@@ -39,6 +40,14 @@ Error not_compressed(const std::string& path, Compression compression) {
   const auto ending = std::ranges::find(endings, compression, &Ending::compression);
   return Error{path,
                fmt::format("expected {} data, as the name ends in {}", ending->name, ending->text)};
+}
+
+/// libarchive does not take a file for what it is if it ends within a dozen bytes.
+bool begins_right(int file, Compression compression) {
+  const auto ending = std::ranges::find(endings, compression, &Ending::compression);
+  std::string start(ending->magic.size(), '\0');
+  const ssize_t got = ::pread(file, start.data(), start.size(), 0);
+  return got == static_cast<ssize_t>(start.size()) && start == ending->magic;
 }
 
 struct FreeArchive {
@@ -105,7 +114,9 @@ Result<std::unique_ptr<TextStream>> open_archive(const std::string& path, int fi
   auto stream = std::make_unique<ArchiveStream>(std::move(input), path, file, compression);
   if (!stream->open()) return stream->failure();
   if (compression != Compression::none && !stream->filtered())
-    return not_compressed(path, compression);
+    return begins_right(file, compression)
+               ? damaged(path, compression, "it ends within its first bytes")
+               : not_compressed(path, compression);
   return std::unique_ptr<TextStream>(std::move(stream));
 }
 

@@ -8,8 +8,8 @@
 namespace grove {
 
 /// Reads the number at the start of [at, end), with an optional sign. Returns where it ends, or
-/// null where there is none or it does not fit a double; infinities and NaN are returned as such.
-/// Correctly rounded.
+/// null where there is none or it is too large for a double (too small is 0); infinities and NaN
+/// are returned as such. Correctly rounded.
 inline const char* read_number(const char* at, const char* end, double& value);
 
 /// The same for every number, by the standard library: several times slower.

@@ -51,6 +51,8 @@ TEST(Numbers, RoundAsTheCLibraryDoesAtTheLimits) {
                                  "17976931348623157e292",
                                  "2.2250738585072011e-308",
                                  "4.9e-324",
+                                 "1e-400",
+                                 "-1e-400",
                                  "8.5e+3",
                                  "1E5",
                                  "1e+05",

@@ -145,7 +145,9 @@ Result<Dataset> read_csv(BlockSource& blocks, const std::string& source, TargetK
   const auto parse = [&](std::string_view text, RowBlock memory) {
     return parse_csv(text, header, std::move(memory));
   };
-  return read_all(blocks, source, kind, options.threads, Format{take_header, parse});
+  auto dataset = read_all(blocks, source, kind, options.threads, Format{take_header, parse});
+  if (dataset) dataset->columns = header.columns();
+  return dataset;
 }
 
 }  // namespace
@@ -153,7 +155,7 @@ Result<Dataset> read_csv(BlockSource& blocks, const std::string& source, TargetK
 Result<Dataset> make_dataset(std::string source, std::vector<RowBlock> blocks, TargetKind kind) {
   Result<Samples> samples = assemble(source, std::move(blocks));
   if (!samples) return samples.error();
-  Dataset dataset{std::move(source), std::move(*samples), std::nullopt};
+  Dataset dataset{.source = std::move(source), .samples = std::move(*samples)};
   if (kind == TargetKind::number) return dataset;
   const Result<LabelNames> labels = find_labels(dataset.source, dataset.samples.targets);
   if (!labels) return labels.error();

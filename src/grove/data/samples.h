@@ -2,6 +2,7 @@
 
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <Eigen/SparseCore>
 
@@ -58,6 +59,14 @@ void for_each_nonzero(const Samples& samples, Index row, Visit&& visit) {
 struct LabelNames {
   double negative = 0;  ///< the label that is 0 inside: the smaller of the two
   double positive = 1;
+};
+
+/// What the columns of a CSV file are called.
+struct ColumnNames {
+  std::vector<std::string> features;  ///< in the order of the coefficients
+  std::string label;                  ///< empty: the file has no labels
+
+  bool operator==(const ColumnNames&) const = default;
 };
 
 }  // namespace grove

@@ -77,7 +77,7 @@ std::string script_of(const Figure& figure, bool svg, const std::string& output)
   if (figure.points) script += measured_ticks(figure);
   if (figure.from_zero) script += "set yrange [0:*]\n";
   script +=
-      "set grid lc rgb '#d8d8d8'\nset border 3\nset tics nomirror\n"
+      "set grid lt 1 lw 1 lc rgb '#d8d8d8'\nset border 3\nset tics nomirror\n"
       "set key below Left reverse noenhanced samplen 3 spacing 1.2\n";
   std::string plots;
   const std::size_t count = figure.curves.size();
@@ -123,22 +123,30 @@ Status draw(const Figure& figure, const std::filesystem::path& path) {
     return Error{path.string(),
                  "cannot draw that kind of file; expected a name ending in .svg or .png"};
   if (!anything_to_show(figure)) return Error{path.string(), "there is nothing to draw"};
-  const std::string temporary = path.string() + fmt::format(".{}.part", ::getpid());
+  // gnuplot draws into a file of ours; the picture itself is written in one step, as all files are.
+  std::string temporary = (std::filesystem::temp_directory_path() / "grove-XXXXXX").string();
+  const int file = ::mkstemp(temporary.data());
+  if (file < 0) return Error{temporary, "cannot make a temporary file to draw in"};
+  ::close(file);
   FILE* gnuplot = ::popen("gnuplot >/dev/null 2>&1", "w");
-  if (gnuplot == nullptr) return Error{path.string(), "cannot start gnuplot"};
+  std::error_code error;
+  if (gnuplot == nullptr) {
+    std::filesystem::remove(temporary, error);
+    return Error{path.string(), "cannot start gnuplot"};
+  }
   const std::string script = script_of(figure, ending == ".svg", temporary);
   const bool written = std::fwrite(script.data(), 1, script.size(), gnuplot) == script.size();
   const int status = ::pclose(gnuplot);
-  std::error_code error;
-  if (!written || status != 0 || !std::filesystem::exists(temporary, error)) {
+  if (!written || status != 0 || std::filesystem::file_size(temporary, error) == 0) {
     std::filesystem::remove(temporary, error);
     return Error{path.string(), WIFEXITED(status) && WEXITSTATUS(status) == 127
                                     ? "cannot draw: gnuplot is not installed"
-                                    : "cannot draw: gnuplot failed (is the folder writable?)"};
+                                    : "cannot draw: gnuplot failed"};
   }
-  std::filesystem::rename(temporary, path, error);
-  if (error) return Error{path.string(), "cannot rename into place: " + error.message()};
-  return success();
+  const auto picture = read_file(temporary);
+  std::filesystem::remove(temporary, error);
+  if (!picture) return picture.error();
+  return write_file_atomically(path, *picture);
 }
 
 }  // namespace grove

@@ -15,9 +15,12 @@ std::string or_dash(const std::optional<double>& value) {
 }
 
 std::string labels_text(const ProblemSummary& problem) {
-  if (!problem.labels) return "";
-  return fmt::format(", label {} is class 0 and {} is class 1", exact(problem.labels->negative),
-                     exact(problem.labels->positive));
+  std::string text;
+  if (problem.columns) text += fmt::format(", target column `{}`", problem.columns->label);
+  if (problem.labels)
+    text += fmt::format(", label {} is class 0 and {} is class 1", exact(problem.labels->negative),
+                        exact(problem.labels->positive));
+  return text;
 }
 
 std::string rounds_text(const RunRecord& record, double level) {

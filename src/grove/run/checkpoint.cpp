@@ -65,16 +65,23 @@ Status check_continues(const Checkpoint& checkpoint, Config& config, const Trace
   return success();
 }
 
-Status save_checkpoint(const std::filesystem::path& folder, const Checkpoint& checkpoint,
-                       Cluster* cluster) {
+Status open_checkpoints(const std::filesystem::path& folder, Cluster* cluster) {
   Status status = success();
   if (cluster == nullptr || cluster->rank() == 0) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
-    status = error ? Status(Error{"--checkpoint", fmt::format("cannot make the folder {}: {}",
-                                                              folder.string(), error.message())})
-                   : write_file_atomically(file_in(folder), to_bytes(checkpoint));
+    status = error ? Status(Error{folder.string(), "cannot make the folder: " + error.message()})
+                   : check_writable(file_in(folder));
+    if (!status) status = Error{"--checkpoint", status.error().text()};
   }
+  return cluster ? agree(*cluster, status) : status;
+}
+
+Status save_checkpoint(const std::filesystem::path& folder, const Checkpoint& checkpoint,
+                       Cluster* cluster) {
+  Status status = success();
+  if (cluster == nullptr || cluster->rank() == 0)
+    status = write_file_atomically(file_in(folder), to_bytes(checkpoint));
   return cluster ? agree(*cluster, status) : status;
 }
 

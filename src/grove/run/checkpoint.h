@@ -31,8 +31,10 @@ nlohmann::json decisive_options(Config& config);
 /// error names the first option that differs, or says that the data do.
 Status check_continues(const Checkpoint& checkpoint, Config& config, const TracePoint& start);
 
-/// Replaces the checkpoint in the folder, in one step; makes the folder where there is none. With a
-/// cluster the first process writes, and both functions are collective.
+/// Makes the folder where there is none, and says whether checkpoints can be written there. With a
+/// cluster the first process writes, and all three functions are collective.
+Status open_checkpoints(const std::filesystem::path& folder, Cluster* cluster = nullptr);
+/// Replaces the checkpoint in the folder, in one step.
 Status save_checkpoint(const std::filesystem::path& folder, const Checkpoint& checkpoint,
                        Cluster* cluster = nullptr);
 /// Nothing: there is none in the folder.

@@ -19,7 +19,8 @@ ProblemSummary summarize(const Instance& instance) {
           .edges = instance.graph.edges().size(),
           .lambda_max = spectrum.lambda_max,
           .lambda_2 = spectrum.lambda_2,
-          .labels = instance.labels};
+          .labels = instance.labels,
+          .columns = instance.columns};
 }
 
 std::vector<AgentSummary> summarize_agents(const Instance& instance, const MethodSetup& setup) {

@@ -82,12 +82,13 @@ void add_problem_options(Config& config, std::vector<Option>& options) {
                                  "synthetic:NAME[,key=value...]",
                                  data},
                                 config.data));
-  options.push_back(text_option({"shards", "PATTERN",
-                                 "with mpi: each process reads a file of its own instead, {rank} "
-                                 "standing for its number",
-                                 data},
-                                config.shards));
-  options.push_back(text_option(
+  options.push_back(
+      unset_text_option({"shards", "PATTERN",
+                         "with mpi: each process reads a file of its own instead, {rank} "
+                         "standing for its number",
+                         data},
+                        config.shards));
+  options.push_back(unset_text_option(
       {"label-column", "NAME", "label column of a CSV file (label, target, y or the last)", data},
       config.label_column));
   options.push_back(agents_option(config));
@@ -231,7 +232,7 @@ void add_run_options(Config& config, std::vector<Option>& options) {
                          "simulated seconds that a message takes, by link (0)", where},
                         config.latency));
   options.push_back(slow_rank_option(config.slow_rank));
-  options.push_back(text_option(
+  options.push_back(unset_text_option(
       {"checkpoint", "DIR", "keep checkpoints there, and go on from the one that is there", run},
       config.checkpoint));
   options.push_back(count_option({"checkpoint-every", "K", "rounds between checkpoints (100)", run},

@@ -1,6 +1,7 @@
 #include "grove/run/dealing.h"
 
 #include <cassert>
+#include <functional>
 #include <set>
 
 #include "grove/data/dataset.h"
@@ -39,6 +40,22 @@ Result<LabelNames> common_labels(const Vector& targets, Cluster& cluster) {
                      Eigen::Map<const Vector>(all.data(), static_cast<Index>(all.size())));
 }
 
+/// Column k of one shard must be column k of all. Rank 0 has the names that others must have; a
+/// LIBSVM shard has none.
+Status same_columns(const Dataset& own, Cluster& cluster) {
+  std::string names;
+  if (own.columns)
+    for (const std::string& name : own.columns->features) names += name + '\n';
+  const auto digest = static_cast<double>(std::hash<std::string>{}(names) >> 11);  // exact
+  const std::vector<double> all = cluster.gather(std::vector{digest});
+  const bool same = digest == all.front();
+  return agree(cluster, same ? success()
+                             : Status(Error{own.source,
+                                            "has other columns, or in another order, "
+                                            "than the shard of rank 0; expected the "
+                                            "same header in all files of --shards"}));
+}
+
 Index total(Cluster& cluster, Index own) {
   double sum = 0;
   for (const double count : cluster.gather(std::vector{static_cast<double>(own)})) sum += count;
@@ -56,6 +73,7 @@ Result<Dealt> deal_data(const Config& config, AgentRange range) {
   const auto shards = partition(dataset->samples, config.partition, config.agents, config.seed);
   if (!shards) return shards.error();
   Dealt dealt{.labels = dataset->labels,
+              .columns = dataset->columns,
               .samples = dataset->samples.count(),
               .features = dataset->samples.dimension()};
   for (std::uint32_t i = range.first; i < range.last; ++i)
@@ -73,10 +91,13 @@ Result<Dealt> deal_shards(const Config& config, AgentRange own, Cluster& cluster
     [[maybe_unused]] const Status mapped = apply_labels(*labels, *dataset);
     assert(mapped);
   }
+  if (Status same = same_columns(*dataset, cluster); !same) return same.error();
   const Index features = cluster.largest(dataset->samples.dimension());
   const Samples samples = widen(std::move(dataset->samples), features);
-  Dealt dealt{
-      .labels = dataset->labels, .samples = total(cluster, samples.count()), .features = features};
+  Dealt dealt{.labels = dataset->labels,
+              .columns = dataset->columns,
+              .samples = total(cluster, samples.count()),
+              .features = features};
   const auto rows = partition(samples, config.partition, own.size(), config.seed);
   if (Status all = agree(cluster, rows ? success() : Status(rows.error())); !all)
     return all.error();

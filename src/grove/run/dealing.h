@@ -13,6 +13,7 @@ namespace grove {
 struct Dealt {
   std::vector<Samples> shards;  ///< of the agents asked for, in their order
   std::optional<LabelNames> labels;
+  std::optional<ColumnNames> columns;
   Index samples = 0;  ///< of all agents together
   Index features = 0;
 };

@@ -17,6 +17,7 @@ double scale_of(Weighting weighting, std::size_t agents, Index shard, Index tota
 Instance lay_out(const Config& config, Graph graph, std::optional<AgentRange> own, Dealt dealt) {
   Instance instance{.graph = std::move(graph), .own = own};
   instance.labels = dealt.labels;
+  instance.columns = std::move(dealt.columns);
   instance.samples = dealt.samples;
   instance.features = dealt.features;
   instance.regularizer = {.l1 = config.l1,

@@ -22,6 +22,7 @@ struct Instance {
   std::unique_ptr<const Objective> mean;                     ///< (1/n) sum f_i
   Regularizer regularizer;                                   ///< r
   std::optional<LabelNames> labels;
+  std::optional<ColumnNames> columns;  ///< of a CSV file
   Index samples = 0;
   Index features = 0;  ///< without the intercept
 

@@ -59,6 +59,8 @@ Measures Measurer::measure(const Estimates& estimates) {
   const double value = instance_.mean->evaluate(from, Batch::all(), &gradient_, nullptr, scratch_);
   result.stationarity = stationarity(from, gradient_, instance_.regularizer, smoothness_);
   result.step_length = result.stationarity / smoothness_;
+  result.stationarity_bound = std::sqrt(2 * smoothness_ * value);
+  result.step_bound = result.stationarity_bound / smoothness_;
   result.objective =
       instance_.regularizer.value(result.solution) +
       (theta ? instance_.mean->evaluate(*theta, Batch::all(), nullptr, nullptr, scratch_) : value);

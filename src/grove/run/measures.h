@@ -27,6 +27,10 @@ struct Measures {
   double stationarity = 0;  ///< norm of a prox-gradient step, from the solution; with theta, from
                             ///< the mean of x_i
   double step_length = 0;   ///< how far that step goes: the stationarity as a distance
+  /// What both could be at most where f has this value: |gradient|^2 <= 2 L f, as f >= 0. Rounding
+  /// errors are of that scale, also where the terms of the gradient cancel.
+  double stationarity_bound = 0;
+  double step_bound = 0;
   double consensus_error = 0;  ///< sqrt of the mean of |x_i - mean|^2
   double mean_norm = 0;        ///< |mean of x_i|, the scale of the consensus error
   double squared_error = 0;    ///< sum_i |x_i - x*|^2, if there is a reference

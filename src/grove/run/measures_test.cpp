@@ -179,6 +179,16 @@ TEST(Stopping, AgreesOnZeroOnTheScaleOfTheFirstStep) {
   EXPECT_FALSE(stopping.converged({.consensus_error = 0.0041}));
 }
 
+// Balanced classes: the terms of the first gradient cancel but for rounding, of which nothing can
+// be gained.
+TEST(Stopping, WhatRoundingLeavesAtAnOptimumIsConverged) {
+  const Measures start{.stationarity = 1e-17, .stationarity_bound = 0.6, .step_bound = 1.2};
+  const Stopping stopping(1e-6, start);
+  EXPECT_TRUE(stopping.converged(start));
+  EXPECT_FALSE(stopping.converged({.stationarity = 1e-15}));
+  EXPECT_FALSE(stopping.converged({.consensus_error = 1e-14}));
+}
+
 TEST(Stopping, AToleranceOfZeroNeverStops) {
   const Stopping stopping(0, {.stationarity = 1});
   EXPECT_FALSE(stopping.converged({.stationarity = 0, .consensus_error = 0, .mean_norm = 1}));

@@ -26,8 +26,10 @@ Model read_model(const json& from) {
     throw json::other_error::create(501, "features: differs from the coefficients' number",
                                     nullptr);
   if (!from.at("intercept").is_null()) model.intercept = from.at("intercept").get<double>();
-  if (const json& labels = from.at("labels"); !labels.is_null())
-    model.labels = {labels.at("negative").get<double>(), labels.at("positive").get<double>()};
+  model.labels = labels_from(from.at("labels"));
+  model.columns = columns_from(from);
+  if (model.columns && model.columns->features.size() != coefficients.size())
+    throw json::other_error::create(501, "columns: differ from the coefficients' number", nullptr);
   from.at("regularizer").at("l1").get_to(model.l1);
   from.at("regularizer").at("l2").get_to(model.l2);
   from.at("objective").get_to(model.objective);
@@ -43,7 +45,7 @@ std::optional<double> area_under_curve(const Vector& margins, const Vector& targ
   const double negatives = static_cast<double>(targets.size()) - positives;
   if (positives == 0 || negatives == 0) return std::nullopt;
   for (std::size_t first = 0; first < order.size();) {
-    std::size_t last = first;
+    std::size_t last = first + 1;
     while (last < order.size() && margins[order[last]] == margins[order[first]]) ++last;
     const double shared_rank = 0.5 * static_cast<double>(first + 1 + last);
     for (std::size_t k = first; k < last; ++k) rank_sum += targets[order[k]] * shared_rank;
@@ -78,19 +80,18 @@ Scores regression_scores(const Vector& margins, const Vector& targets) {
 
 json to_json(const Model& model) {
   Loss loss = model.loss;
-  json labels = nullptr;
-  if (model.labels)
-    labels = {{"negative", model.labels->negative}, {"positive", model.labels->positive}};
-  return {
+  json result = {
       {"format", model_format},
       {"version", model.version},
       {"loss", loss_option(loss).get()},
       {"features", model.coefficients.size()},
-      {"labels", labels},
+      {"labels", labels_json(model.labels)},
       {"intercept", model.intercept ? json(*model.intercept) : json(nullptr)},
       {"coefficients", std::vector<double>(model.coefficients.begin(), model.coefficients.end())},
       {"regularizer", {{"l1", model.l1}, {"l2", model.l2}}},
       {"objective", model.objective}};
+  put_columns(model.columns, result);
+  return result;
 }
 
 Result<Model> model_from_json(const json& from) {
@@ -104,7 +105,9 @@ Result<Model> model_from_json(const json& from) {
 }
 
 Vector margins(const Model& model, const Samples& samples) {
-  const Vector known = model.coefficients.head(samples.dimension());
+  Vector known = Vector::Zero(samples.dimension());
+  const Index common = std::min(samples.dimension(), model.coefficients.size());
+  known.head(common) = model.coefficients.head(common);
   Vector result =
       std::visit([&](const auto& rows) -> Vector { return rows * known; }, samples.features);
   result.array() += model.intercept.value_or(0.0);

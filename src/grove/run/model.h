@@ -17,7 +17,8 @@ struct Model {
   Loss loss;
   Vector coefficients;  ///< one per feature
   std::optional<double> intercept;
-  std::optional<LabelNames> labels;  ///< of a classifier
+  std::optional<LabelNames> labels;    ///< of a classifier
+  std::optional<ColumnNames> columns;  ///< of the CSV file it was trained on
   double l1 = 0;
   double l2 = 0;
   double objective = 0;
@@ -26,8 +27,8 @@ struct Model {
 nlohmann::json to_json(const Model& model);
 Result<Model> model_from_json(const nlohmann::json& json);
 
-/// w'x + intercept for every sample. Features the model does not know are an error of the caller:
-/// samples.dimension() must not exceed the number of coefficients; missing ones count as zero.
+/// w'x + intercept for every sample. Missing features count as zero; those after the model's were
+/// zero in all it was trained on, and are not used.
 Vector margins(const Model& model, const Samples& samples);
 
 /// Quality on samples with known targets. Which fields are set depends on the loss.

@@ -47,6 +47,7 @@ struct ProblemSummary {
   double lambda_max = 0;
   double lambda_2 = 0;
   std::optional<LabelNames> labels;
+  std::optional<ColumnNames> columns;  ///< of a CSV file
 };
 
 struct ReferenceSummary {

@@ -77,16 +77,15 @@ TracePoint trace_from(const json& row, bool has_reference) {
 }
 
 json problem_json(const ProblemSummary& problem) {
-  json labels = nullptr;
-  if (problem.labels)
-    labels = {{"negative", problem.labels->negative}, {"positive", problem.labels->positive}};
-  return {{"samples", problem.samples},
-          {"features", problem.features},
-          {"agents", problem.agents},
-          {"edges", problem.edges},
-          {"lambda_max", problem.lambda_max},
-          {"lambda_2", problem.lambda_2},
-          {"labels", labels}};
+  json result = {{"samples", problem.samples},
+                 {"features", problem.features},
+                 {"agents", problem.agents},
+                 {"edges", problem.edges},
+                 {"lambda_max", problem.lambda_max},
+                 {"lambda_2", problem.lambda_2},
+                 {"labels", labels_json(problem.labels)}};
+  put_columns(problem.columns, result);
+  return result;
 }
 
 ProblemSummary problem_from(const json& row) {
@@ -97,8 +96,8 @@ ProblemSummary problem_from(const json& row) {
   row.at("edges").get_to(problem.edges);
   row.at("lambda_max").get_to(problem.lambda_max);
   row.at("lambda_2").get_to(problem.lambda_2);
-  if (const json& labels = row.at("labels"); !labels.is_null())
-    problem.labels = {labels.at("negative").get<double>(), labels.at("positive").get<double>()};
+  problem.labels = labels_from(row.at("labels"));
+  problem.columns = columns_from(row);
   return problem;
 }
 

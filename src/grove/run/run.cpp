@@ -58,11 +58,9 @@ class Training {
     if (Status status = resume(); !status) return status.error();
     while (!over(stopping)) {
       play_round();
-      if (!config_.checkpoint.empty() && runtime_->round() % config_.checkpoint_every == 0)
-        if (Status status = write_checkpoint(); !status) return status.error();
+      if (runtime_->round() % config_.checkpoint_every == 0) keep_checkpoint();
     }
-    if (!config_.checkpoint.empty() && record_.outcome.status == RunStatus::interrupted)
-      if (Status status = write_checkpoint(); !status) return status.error();
+    if (record_.outcome.status == RunStatus::interrupted) keep_checkpoint();
     if (record_.trace.back().round != runtime_->round()) {
       measure();
       note_round();
@@ -132,6 +130,16 @@ class Training {
     measured_round_ = runtime_->round();
   }
 
+  /// A disk may fill up after hours: that costs the checkpoint, not the run.
+  void keep_checkpoint() {
+    if (config_.checkpoint.empty()) return;
+    const Status status = write_checkpoint();
+    if (status || !checkpoint_trouble_.empty()) return;
+    checkpoint_trouble_ =
+        fmt::format("no checkpoint after round {}: {}", runtime_->round(), status.error().text());
+    hooks_.noted(checkpoint_trouble_);
+  }
+
   Status write_checkpoint() {
     const Checkpoint checkpoint{.round = runtime_->round(),
                                 .config = decisive_options(config_),
@@ -146,6 +154,7 @@ class Training {
   /// Goes on from the checkpoint in the folder, if there is one, as if the run had never stopped.
   Status resume() {
     if (config_.checkpoint.empty()) return success();
+    if (Status status = open_checkpoints(config_.checkpoint, cluster_); !status) return status;
     auto loaded = load_checkpoint(config_.checkpoint, cluster_);
     if (!loaded) return loaded.error();
     std::optional<Checkpoint> found = std::move(*loaded);
@@ -196,6 +205,7 @@ class Training {
 
   void complete_record() {
     close_record(record_, {config_, problem_, setup_, measures_, runtime_->network()});
+    if (!checkpoint_trouble_.empty()) record_.notes.push_back(checkpoint_trouble_);
     if (config_.keep_estimates) record_.estimates = estimates_.x;
     record_.processes = reports();
   }
@@ -214,6 +224,7 @@ class Training {
   double working_seconds_ = 0;
   double simulated_seconds_ = 0;
   std::vector<ProcessReport> earlier_;  ///< of the part of the run before a checkpoint
+  std::string checkpoint_trouble_;      ///< the first, if any
   RunRecord record_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "grove/run/measures.h"
 
@@ -15,8 +16,11 @@ class Stopping {
   Stopping(double tolerance, const Measures& start) : tolerance_(tolerance), start_(start) {}
 
   bool converged(const Measures& now) const {
-    return tolerance_ > 0 && now.stationarity <= tolerance_ * start_.stationarity &&
-           now.consensus_error <= tolerance_ * std::max(now.mean_norm, start_.step_length);
+    return tolerance_ > 0 &&
+           now.stationarity <=
+               std::max(tolerance_ * start_.stationarity, rounding * start_.stationarity_bound) &&
+           now.consensus_error <= std::max(tolerance_ * std::max(now.mean_norm, start_.step_length),
+                                           rounding * start_.step_bound);
   }
 
   /// Iterates overflowed, or the objective is a million times its start: no run comes back.
@@ -25,6 +29,9 @@ class Stopping {
   }
 
  private:
+  /// What is left at an optimum, as a share of what the terms of a sum are.
+  static constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();
+
   double tolerance_;
   Measures start_;
 };
