@@ -1,11 +1,13 @@
 #include <cstdio>
 #include <future>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include <unistd.h>
 
 #include "command.h"
+#include "grove/base/file.h"
 #include "grove/report/summary.h"
 #include "grove/runtime/peer/layout.h"
 #include "grove/runtime/peer/operator.h"
@@ -40,6 +42,27 @@ std::vector<json> ask_all(const Layout& layout, const peer::TlsIdentity& identit
   return answers;
 }
 
+/// What a peer that has ended left behind; null: nothing, it runs or was killed.
+json summary_of(const Layout::Peer& peer) {
+  const auto text = read_file(peer.folder / "state" / "summary.json");
+  auto summary = text ? json::parse(*text, nullptr, false) : json(nullptr);
+  return summary.is_object() && summary.contains("outcome") ? summary : json(nullptr);
+}
+
+/// Peers that were told different things refuse each other for ever.
+std::optional<Error> quarrel(const std::vector<json>& answers) {
+  for (const json& answer : answers) {
+    if (answer.is_null()) continue;
+    for (const json& link : answer.at("links"))
+      for (const char* kind : {"wrong_problem", "wrong_network", "wrong_protocol"})
+        if (link.at("refused").contains(kind))
+          return Error{answer.at("name"),
+                       fmt::format("refuses {}: {}", link.at("name").get<std::string>(),
+                                   link.at("last_refusal").get<std::string>())};
+  }
+  return std::nullopt;
+}
+
 std::string row_of(const std::string& name, const json& status, const std::string& note) {
   if (status.is_null()) return fmt::format("{:<10} {:<10} {}\n", name, "silent", note);
   const auto number = [&](const char* key, const char* form) {
@@ -47,11 +70,12 @@ std::string row_of(const std::string& name, const json& status, const std::strin
                                     : fmt::format(fmt::runtime(form), status.at(key).get<double>());
   };
   return fmt::format(
-      "{:<10} {:<10} {:>11} {:>10} {:>10} {:>7} {:>10} {:>11}  {}\n", name,
-      status.at("phase").get<std::string>(), status.at("activations").get<std::uint64_t>(),
-      number("residual", "{:.2e}"), number("network_residual", "{:.2e}"),
+      "{:<10} {:<10} {:>11} {:>10} {:>10} {:>7} {:>7} {:>10} {:>11}  {}\n", name,
+      status.value("outcome", status.at("phase").get<std::string>()),
+      status.at("activations").get<std::uint64_t>(), number("residual", "{:.2e}"),
+      number("network_residual", "{:.2e}"),
       fmt::format("{}/{}", status.at("connected").get<int>(), status.at("neighbours").get<int>()),
-      human_bytes(status.at("bytes").get<double>()),
+      status.at("refused").get<std::uint64_t>(), human_bytes(status.at("bytes").get<double>()),
       status.at("checkpoint_trouble").get<std::string>().empty()
           ? number("checkpoint_age", "{:.1f} s")
           : "failing",
@@ -59,8 +83,9 @@ std::string row_of(const std::string& name, const json& status, const std::strin
 }
 
 std::string header() {
-  return fmt::format("{:<10} {:<10} {:>11} {:>10} {:>10} {:>7} {:>10} {:>11}\n", "peer", "phase",
-                     "round", "residual", "largest", "alive", "bytes", "checkpoint");
+  return fmt::format("{:<10} {:<10} {:>11} {:>10} {:>10} {:>7} {:>7} {:>10} {:>11}\n", "peer",
+                     "phase", "round", "residual", "largest", "alive", "refused", "bytes",
+                     "checkpoint");
 }
 
 /// The last answer of each peer stays on the screen after it has ended.
@@ -69,9 +94,10 @@ class LiveTable {
   LiveTable(const Layout& layout, bool visible)
       : layout_(layout), visible_(visible), last_(layout.peers.size(), nullptr) {}
 
-  void update(const peer::TlsIdentity& identity, const Supervisor& supervisor) {
+  double seconds_between_updates() const { return visible_ ? 0.5 : 3; }
+
+  void update(std::vector<json> answers, const Supervisor& supervisor) {
     if (!visible_) return;
-    std::vector<json> answers = ask_all(layout_, identity);
     for (std::size_t k = 0; k < last_.size(); ++k)
       if (!answers[k].is_null()) last_[k] = std::move(answers[k]);
     if (drawn_) fmt::print(stderr, "\033[{}A", last_.size() + 1);
@@ -98,6 +124,13 @@ class LiveTable {
   std::vector<json> last_;
 };
 
+/// The summaries of all peers.
+std::vector<json> ended(const Layout& layout) {
+  std::vector<json> result;
+  for (const auto& peer : layout.peers) result.push_back(summary_of(peer));
+  return result;
+}
+
 int init(const NetworkSettings& settings) {
   const auto layout = peer::make_layout(settings.layout);
   if (!layout) return fail(layout.error());
@@ -118,18 +151,22 @@ int up(const NetworkSettings& settings, const Layout& layout, const peer::TlsIde
   watch_for_interrupts();
   Supervisor supervisor(layout, "/proc/self/exe");
   LiveTable table(layout, !settings.outputs.quiet && ::isatty(STDERR_FILENO));
-  double next_table = 0;
+  std::optional<Error> trouble;
+  double next_look = monotonic_seconds() + table.seconds_between_updates();
   do {
     supervisor.look(monotonic_seconds());
     // All or nothing: without a member that cannot run, the others would wait for it in vain.
-    if (interrupted() || supervisor.any_failed()) supervisor.terminate();
-    if (monotonic_seconds() >= next_table) {
-      table.update(identity, supervisor);
-      next_table = monotonic_seconds() + 0.5;
+    if (interrupted() || supervisor.any_failed() || trouble) supervisor.terminate();
+    if (monotonic_seconds() >= next_look) {
+      const std::vector<json> answers = ask_all(layout, identity);
+      if (!trouble) trouble = quarrel(answers);
+      table.update(answers, supervisor);
+      next_look = monotonic_seconds() + table.seconds_between_updates();
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   } while (supervisor.any_running());
-  table.update(identity, supervisor);
+  table.update(ended(layout), supervisor);
+  if (trouble) fail(*trouble);
   tell_end(layout, supervisor);
   if (supervisor.all_converged()) {
     if (!settings.outputs.quiet)
@@ -143,7 +180,9 @@ int up(const NetworkSettings& settings, const Layout& layout, const peer::TlsIde
 
 int show_status(const NetworkSettings& settings, const Layout& layout,
                 const peer::TlsIdentity& identity) {
-  const auto answers = ask_all(layout, identity);
+  std::vector<json> answers = ask_all(layout, identity);
+  for (std::size_t k = 0; k < answers.size(); ++k)
+    if (answers[k].is_null()) answers[k] = summary_of(layout.peers[k]);
   if (settings.outputs.json) {
     json result = json::object();
     for (std::size_t k = 0; k < answers.size(); ++k) result[layout.peers[k].name] = answers[k];

@@ -1,9 +1,12 @@
 #include "grove/runtime/peer/certificates.h"
 
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include <openssl/bio.h>
 #include <openssl/ec.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
@@ -21,6 +24,8 @@ struct Freeing {
 };
 using Key = std::unique_ptr<EVP_PKEY, Freeing<EVP_PKEY_free>>;
 using Certificate = std::unique_ptr<X509, Freeing<X509_free>>;
+using Store = std::unique_ptr<X509_STORE, Freeing<X509_STORE_free>>;
+using Check = std::unique_ptr<X509_STORE_CTX, Freeing<X509_STORE_CTX_free>>;
 using Buffer = std::unique_ptr<BIO, Freeing<BIO_free>>;
 
 constexpr long day_seconds = 24L * 60 * 60;
@@ -67,7 +72,54 @@ bool fill_in(X509* certificate, EVP_PKEY* key, const std::string& name) {
                                     0) == 1;
 }
 
+std::vector<Certificate> read_certificates(const std::string& text) {
+  const Buffer buffer(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+  std::vector<Certificate> result;
+  while (Certificate one{PEM_read_bio_X509(buffer.get(), nullptr, nullptr, nullptr)})
+    result.push_back(std::move(one));
+  ERR_clear_error();  // the end of the text is one
+  return result;
+}
+
+/// Nothing, or why the first of the chain is not of the authority.
+std::optional<std::string> flaw_of_chain(const std::vector<Certificate>& chain,
+                                         const std::vector<Certificate>& authority) {
+  const Store trusted(X509_STORE_new());
+  for (const Certificate& one : authority) X509_STORE_add_cert(trusted.get(), one.get());
+  STACK_OF(X509)* others = sk_X509_new_null();
+  for (const Certificate& one : chain) sk_X509_push(others, one.get());
+  const Check check(X509_STORE_CTX_new());
+  X509_STORE_CTX_init(check.get(), trusted.get(), chain.front().get(), others);
+  const bool good = X509_verify_cert(check.get()) == 1;
+  const std::string why = X509_verify_cert_error_string(X509_STORE_CTX_get_error(check.get()));
+  sk_X509_free(others);
+  ERR_clear_error();
+  return good ? std::nullopt : std::optional(why);
+}
+
 }  // namespace
+
+Status check_identity(const CertifiedKey& own, const std::string& authority,
+                      const std::string& name) {
+  const auto trusted = read_certificates(authority), chain = read_certificates(own.certificate);
+  if (trusted.empty()) return Error{"ca", "the file has no certificate; expected a PEM file"};
+  if (chain.empty()) return Error{"certificate", "the file has none; expected a PEM file"};
+  const Buffer text(BIO_new_mem_buf(own.key.data(), static_cast<int>(own.key.size())));
+  const Key key(PEM_read_bio_PrivateKey(text.get(), nullptr, nullptr, nullptr));
+  ERR_clear_error();
+  if (!key) return Error{"key", "the file has no private key; expected a PEM file"};
+  X509* leaf = chain.front().get();
+  if (X509_check_private_key(leaf, key.get()) != 1) {
+    ERR_clear_error();
+    return Error{"certificate", "belongs to another key than the file of `key` has"};
+  }
+  constexpr unsigned exactly = X509_CHECK_FLAG_NO_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
+  if (X509_check_host(leaf, name.data(), name.size(), exactly, nullptr) != 1)
+    return Error{"certificate", "carries another name; expected '" + name + "'"};
+  if (const auto flaw = flaw_of_chain(chain, trusted))
+    return Error{"certificate", "is not good for the authority in `ca`: " + *flaw};
+  return success();
+}
 
 Result<CertifiedKey> make_authority(const std::string& network) {
   const Key key(EVP_EC_gen("P-256"));

@@ -1,6 +1,7 @@
 #include "grove/runtime/peer/hub.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "grove/base/random.h"
 #include "grove/runtime/peer/clock.h"
@@ -31,6 +32,7 @@ bool Hub::say(const std::string& name, const Message& message) {
   newest_said_ = std::max(newest_said_, message.sequence);
   Link& link = *links_.at(name);
   if (link.session == 0) return false;
+  link.said = std::max(link.said, message.sequence);
   RandomKey key{.seed = terms_.seed,
                 .purpose = Purpose::message_loss,
                 .agent = agent_number(terms_.self),
@@ -77,20 +79,30 @@ bool Hub::wait_for_all(double until) {
   return news_.wait_until(lock, time_point_at(until), [&] { return all_have_spoken(); });
 }
 
+bool Hub::has_its_turn(Link& link) {
+  const v1::Weight& weight = link.heard.weight();
+  const bool news = link.fresh && weight.has_curvature() && weight.version() != link.taken_version;
+  const bool put_off = news && link.took_curvature;
+  link.took_curvature = news && !put_off;
+  if (link.took_curvature) link.taken_version = weight.version();
+  return link.fresh && !put_off;
+}
+
 std::size_t Hub::take_iterates(
     const std::function<void(const std::string& name, const Message& message)>& receive) {
   std::vector<std::pair<std::string, v1::Iterate>> fresh;
   {
     const std::lock_guard lock(mutex_);
     for (auto& [name, link] : links_) {
-      if (!link->fresh) continue;
+      if (!has_its_turn(*link)) continue;
       link->fresh = false;
       fresh.emplace_back(name, v1::Iterate()).second.Swap(&link->heard);
     }
   }
+  std::vector<double> buffer;  // of this call only: a curvature may be large
   for (auto& [name, iterate] : fresh) {
-    receive(name, {.sequence = iterate.sequence(),
-                   .payload = payload_of(iterate, terms_.shape, payload_)});
+    receive(name,
+            {.sequence = iterate.sequence(), .payload = payload_of(iterate, terms_.shape, buffer)});
     v1::Iterate().Swap(&iterate);  // d may be large: let go of at once
   }
   return fresh.size();
@@ -106,8 +118,9 @@ std::vector<v1::Heartbeat> Hub::take_heartbeats() {
 }
 
 void Hub::set_estimate(const Vector& x) {
+  const bool fits = (x.array().abs() < std::numeric_limits<float>::max()).all();
   const std::lock_guard lock(mutex_);
-  estimate_.assign(x.begin(), x.end());
+  estimate_ = fits ? Eigen::VectorXf(x.cast<float>()) : Eigen::VectorXf();
 }
 
 std::vector<std::vector<double>> Hub::estimates() const {
@@ -134,7 +147,7 @@ std::vector<LinkStatus> Hub::links() const {
   std::vector<LinkStatus> result;
   result.reserve(links_.size());
   for (const auto& [name, link] : links_)
-    result.push_back({name, link->session != 0, link->counts});
+    result.push_back({name, link->session != 0, link->counts, link->last_refusal});
   return result;
 }
 

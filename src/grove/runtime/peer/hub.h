@@ -49,6 +49,7 @@ struct LinkStatus {
   std::string name;
   bool connected = false;
   LinkCounts counts;
+  std::string last_refusal;  ///< in words; empty: none
 };
 
 /// Where the network threads and the agent's loop meet. One mutex guards it all; nobody waits for
@@ -67,7 +68,9 @@ class Hub {
   /// Until every connected neighbour has sent an iterate, or the time (monotonic seconds) has come.
   /// True: all have spoken.
   bool wait_for_all(double until);
-  /// Hands each neighbour's newest iterate since the last call to `receive`. Returns how many.
+  /// Hands each neighbour's newest iterate since the last call to `receive`. Returns how many. One
+  /// with a new curvature, which costs the loop factorizations, is put off to the next call where
+  /// the last one had brought a new curvature of that neighbour, too.
   std::size_t take_iterates(
       const std::function<void(const std::string& name, const Message& message)>& receive);
   std::vector<v1::Heartbeat> take_heartbeats();
@@ -97,6 +100,7 @@ class Hub {
   void count_refusal(const std::string& name, const Flaw& flaw);
   void keep(Link& link, v1::Iterate& iterate);
   bool all_have_spoken() const;
+  static bool has_its_turn(Link& link);
 
   HubTerms terms_;
   std::shared_ptr<spdlog::logger> log_;
@@ -104,9 +108,8 @@ class Hub {
   std::condition_variable news_;
   std::map<std::string, std::unique_ptr<Link>> links_;
   std::uint64_t last_session_ = 0;
-  std::vector<double> estimate_;
+  Eigen::VectorXf estimate_;  ///< rounded: a place to start from needs no more
   bool keep_estimates_ = true;
-  std::vector<double> payload_;  ///< of the iterate being received; of the loop only
   std::uint64_t newest_said_ = 0;
   std::uint64_t newest_heard_of_self_ = 0;
   std::array<std::uint64_t, refusal_kinds> strangers_refused_{};

@@ -15,6 +15,7 @@ struct Hub::Link {
   LinkCounts counts;
 
   std::condition_variable something_to_say;
+  std::uint64_t said = 0;  ///< newest sequence said to it, by this process
   v1::Iterate iterate;
   bool iterate_waiting = false;
   double iterate_due = 0;  ///< monotonic seconds: later than now only with injected delays
@@ -24,6 +25,9 @@ struct Hub::Link {
   std::int64_t latest_version = -1;  ///< of the newest curvature accepted
   bool fresh = false;
   v1::Iterate heard;
+  std::int64_t taken_version = -1;  ///< of the last curvature that the loop took
+  bool took_curvature = false;      ///< a new one, in the loop's last turn
+  std::string last_refusal;
   std::optional<v1::Heartbeat> heard_heartbeat;
   std::vector<double> estimate;
 };

@@ -54,6 +54,10 @@ std::optional<Flaw> Hub::admit(const v1::Hello& hello, std::uint64_t& session) {
   link->heartbeat.reset();
   if (keep_estimates_) link->estimate.assign(hello.estimate().begin(), hello.estimate().end());
   newest_heard_of_self_ = std::max(newest_heard_of_self_, hello.heard());
+  // It has heard numbers of this life that this process never said to it: another one did, of which
+  // no checkpoint was left. They must not be taken for each other, so this life is over.
+  if (life_of(hello.heard()) == life_of(newest_said_) && hello.heard() > link->said)
+    newest_heard_of_self_ = std::max(newest_heard_of_self_, next_life(newest_said_) - 1);
   news_.notify_all();
   return std::nullopt;
 }
@@ -69,6 +73,7 @@ void Hub::count_refusal(const std::string& name, const Flaw& flaw) {
   const auto link = links_.find(name);
   const bool known = link != links_.end();
   ++(known ? link->second->counts.refused : strangers_refused_)[kind];
+  if (known) link->second->last_refusal = fmt::format("{}: {}", name_of(flaw.refusal), flaw.detail);
   const std::string who = known ? name : "stranger";
   if (logged_.insert({who, flaw.refusal}).second)
     log_->warn("refused peer={} reason={} detail=\"{}\"", who, name_of(flaw.refusal), flaw.detail);
@@ -102,9 +107,7 @@ void Hub::keep(Link& link, v1::Iterate& iterate) {
   link.latest = iterate.sequence();
   if (iterate.weight().has_curvature()) link.latest_version = iterate.weight().version();
   if (link.fresh) keep_curvature(link.heard, iterate);
-  // A copy: protobuf doubles its array while it reads, and would keep up to twice what is needed.
-  v1::Iterate exact(iterate);
-  link.heard.Swap(&exact);
+  link.heard.Swap(&iterate);
   link.fresh = true;
   ++link.counts.iterates_received;
   news_.notify_one();
@@ -117,6 +120,12 @@ bool Hub::deliver(const std::string& name, std::uint64_t session, v1::Envelope& 
     flaw = Flaw{Refusal::too_large, fmt::format("message of {} bytes", bytes)};
   else if (envelope.iterate().weight().has_curvature())  // takes time: not under the lock
     flaw = flaw_of(envelope.iterate().weight().curvature(), terms_.shape);
+
+  else if (envelope.has_iterate()) {
+    // A copy: protobuf doubles its array while it reads, and would keep up to twice what is needed.
+    v1::Iterate exact(envelope.iterate());
+    envelope.mutable_iterate()->Swap(&exact);
+  }
 
   const std::lock_guard lock(mutex_);
   Link& link = *links_.at(name);

@@ -3,13 +3,22 @@
 #include <fstream>
 #include <thread>
 
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include "grove/base/file.h"
 #include "grove/run/run.h"
+#include "grove/runtime/peer/dialer.h"
 #include "grove/runtime/peer/layout.h"
 #include "grove/runtime/peer/operator.h"
 #include "grove/runtime/peer/peer.h"
+#include "grove/runtime/peer/peer_agent.h"
 #include "grove/runtime/peer/test_folder.h"
 #include "grove/runtime/peer/test_log.h"
 #include "grove/runtime/peer/test_wait.h"
@@ -265,6 +274,160 @@ TEST(PeerNetwork, KeepsRunningWhereTheStateDirectoryCannotBeWritten) {
   EXPECT_EQ(blocked.outcome(), PeerOutcome::unsaved);
   EXPECT_TRUE(blocked.logged("no checkpoint")) << blocked.log();
   EXPECT_TRUE(blocked.logged("no model")) << blocked.log();
+}
+
+/// Its configuration, changed so that the network waits for one that never comes: it has no end.
+PeerConfig endless(PeerConfig config) {
+  config.members = 100;
+  return config;
+}
+
+// The disk is full from some moment on: a file where the directory was fails for root, too.
+TEST(PeerNetwork, ADiskThatFailsWhileItRunsIsSaidAndTheLastCheckpointServesAfterACrash) {
+  const Network network(small_problem(2));
+  const fs::path state = network.layout.peers[0].folder / "state", away = state.string() + "-away";
+  const auto identity = load_identity(network.layout.operator_files());
+  for (int crash = 0; crash < 2; ++crash) {  // twice over the same checkpoint
+    PeerConfig config = endless(network.config(0));
+    config.checkpoint_seconds = 0.01;
+    LivePeer failing(config), other(endless(network.config(1)));
+    ASSERT_TRUE(network.has_worked(0) &&
+                eventually([&] { return fs::exists(state / "checkpoint.bin"); }));
+    fs::rename(state, away);
+    std::ofstream(state) << "in the way";
+    ASSERT_TRUE(eventually([&] {
+      const auto status = ask_status(network.layout.peers[0], *identity);
+      return status && status->at("checkpoint_trouble") != "";
+    })) << failing.log();
+    EXPECT_TRUE(failing.logged("no checkpoint"));
+    EXPECT_TRUE(network.has_worked(0));  // and goes on
+    failing.stop();
+    EXPECT_EQ(failing.outcome(), PeerOutcome::unsaved);
+    fs::remove(state);
+    fs::rename(away, state);
+  }
+  LivePeer again(network.config(0)), other(network.config(1));
+  ASSERT_TRUE(again.converged()) << again.log();
+  ASSERT_TRUE(other.converged()) << other.log();
+  EXPECT_TRUE(again.logged("resumed activations")) << again.log();
+  for (std::size_t k = 0; k < 2; ++k)
+    EXPECT_LT(relative_error(network.model(k), network.optimum()), 1e-6) << "peer " << k;
+}
+
+/// Whether anybody takes a connection there.
+bool listens(const std::string& address) {
+  const auto colon = address.rfind(':');
+  sockaddr_in where{};
+  where.sin_family = AF_INET;
+  where.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1))));
+  ::inet_pton(AF_INET, address.substr(0, colon).c_str(), &where.sin_addr);
+  const int file = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool taken = ::connect(file, reinterpret_cast<sockaddr*>(&where), sizeof where) == 0;
+  ::close(file);
+  return taken;
+}
+
+// Hellos say how far a neighbour was heard, and a neighbour without its state numbers on from
+// there. The checkpoint comes through a pipe: the test decides when it can be read.
+TEST(PeerNetwork, SpeaksToNobodyBeforeItHasReadItsCheckpoint) {
+  const Network network(small_problem(2));
+  PeerConfig config = endless(network.config(1));
+  const auto problem = load_problem(config);
+  ASSERT_TRUE(problem);
+  PeerAgent past(*problem, "peer-1", 1,
+                 PeerStart{Vector::Zero(problem->objective->dimension()), false});
+  past.add("peer-0");
+  Checkpoint checkpoint = past.checkpoint();
+  checkpoint.heard = {(std::uint64_t{5} << life_bits) + 7};
+  const std::string bytes = encode(checkpoint);
+
+  fs::create_directories(config.state);
+  const fs::path file = fs::path(config.state) / "checkpoint.bin";
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  LivePeer peer(config);
+  const int pipe = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);  // waits for the peer to read
+  ASSERT_GE(pipe, 0);
+  EXPECT_FALSE(listens(config.listen));
+  fs::remove(file);
+  ASSERT_EQ(::write(pipe, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  ::close(pipe);
+
+  const auto folder = network.layout.peers[0].folder;
+  const auto identity =
+      load_identity({config.ca, (folder / "peer.crt").string(), (folder / "peer.key").string()});
+  ASSERT_TRUE(identity);
+  const auto stub =
+      v1::Peer::NewStub(channel_to({"peer-1", config.listen}, *identity, problem->link_shape()));
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+  const auto stream = stub->Link(&context);
+  v1::Envelope envelope;
+  v1::Hello& hello = *envelope.mutable_hello();
+  hello.set_protocol(protocol_version);
+  hello.set_network(config.network);
+  hello.set_from("peer-0");
+  hello.set_to("peer-1");
+  hello.set_fingerprint(problem->fingerprint);
+  ASSERT_TRUE(stream->Write(envelope) && stream->Read(&envelope)) << peer.log();
+  EXPECT_EQ(envelope.hello().heard(), checkpoint.heard[0]);
+  context.TryCancel();
+  stream->Finish();
+}
+
+TEST(PeerNetwork, ANeighbourThatIsNoLongerInItsFileIsAStranger) {
+  const Network network(small_problem(3));
+  const auto config_of = [&](std::size_t k) {
+    PeerConfig config = endless(network.config(k));
+    config.accept_new = false;
+    return config;
+  };
+  LivePeer first(config_of(0)), third(config_of(2));
+  {
+    LivePeer second(config_of(1));
+    ASSERT_TRUE(network.has_worked(1));
+  }
+  PeerConfig without = config_of(1);
+  std::erase_if(without.neighbours, [](const auto& one) { return one.name == "peer-0"; });
+  LivePeer second(without);
+  ASSERT_TRUE(eventually([&] { return first.logged("'peer-0' is not a neighbour"); }))
+      << first.log();
+  EXPECT_TRUE(second.logged("dropped peer=peer-0")) << second.log();
+  const auto identity = load_identity(network.layout.operator_files());
+  nlohmann::json links;
+  ASSERT_TRUE(eventually([&] {
+    const auto status = ask_status(network.layout.peers[1], *identity);
+    if (!status || status->at("connected") != 1) return false;
+    links = status->at("links");
+    return true;
+  }));
+  ASSERT_EQ(links.size(), 1u);
+  EXPECT_EQ(links[0].at("name"), "peer-2");
+}
+
+TEST(PeerNetwork, TellsHowMuchItWorksAndWhyWhileItRunsAndInItsSummary) {
+  const Network network(small_problem(2));
+  PeerConfig automatic = endless(network.config(0)), fixed = endless(network.config(1));
+  automatic.training.work = "auto";
+  fixed.training.work = "3";
+  const auto identity = load_identity(network.layout.operator_files());
+  {
+    LivePeer first(automatic), second(fixed);
+    const auto status_of = [&](std::size_t k) {
+      auto status = ask_status(network.layout.peers[k], *identity);
+      return status ? *status : nlohmann::json{{"work_reason", ""}, {"work", 0}};
+    };
+    EXPECT_TRUE(eventually([&] { return status_of(0).at("work_reason") != ""; })) << first.log();
+    EXPECT_TRUE(eventually([&] { return status_of(1).at("work") == 3; })) << second.log();
+    EXPECT_EQ(status_of(1).at("work_reason"), "");
+  }
+  const auto summary_of = [&](std::size_t k) {
+    return nlohmann::json::parse(
+        *read_file(network.layout.peers[k].folder / "state" / "summary.json"));
+  };
+  EXPECT_GE(summary_of(0).at("work"), 1);
+  EXPECT_NE(summary_of(0).at("work_reason"), "");
+  EXPECT_EQ(summary_of(1).at("work"), 3);
+  EXPECT_EQ(summary_of(1).at("work_reason"), "");
 }
 
 TEST(PeerNetwork, AgreesToFloat32AndStillReachesTheOptimumToItsRounding) {

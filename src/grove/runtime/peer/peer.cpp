@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "grove/runtime/peer/certificates.h"
 #include "grove/runtime/peer/clock.h"
 #include "grove/runtime/peer/dialer.h"
 #include "grove/runtime/peer/members.h"
@@ -57,7 +58,7 @@ class Peer {
   }
 
   Result<PeerOutcome> run() {
-    if (Status status = folder_.lock(); !status) return status.error();
+    if (Status status = folder_.open(); !status) return status.error();
     checkpoint_ = folder_.find();
     know_neighbours();
     if (Status status = open_network(); !status) return status.error();
@@ -78,6 +79,10 @@ class Peer {
       auto loaded = load_identity({config_.ca, config_.certificate, config_.key});
       if (!loaded) return loaded.error();
       identity = std::move(*loaded);
+      if (Status status =
+              check_identity({identity.certificate, identity.key}, identity.ca, config_.name);
+          !status)
+        return status.error();
     } else {
       hooks_.log->warn("insecure: no TLS; anyone on the network may read, join and forge");
     }
@@ -302,7 +307,7 @@ class Peer {
                      .holder = members_.holder(now),
                      .work = pace_.choice().steps,
                      .work_reason = pace_.choice().reason,
-                     .life = agent_->sequence() >> 32,
+                     .life = life_of(agent_->sequence()),
                      .seconds = now - began_,
                      .checkpoint_age = saved_at_ < 0 ? -1 : now - saved_at_,
                      .checkpoint_trouble = folder_.trouble(),

@@ -8,12 +8,6 @@
 namespace grove::peer {
 namespace {
 
-constexpr int life_bits = 32;
-
-std::uint64_t next_life(std::uint64_t sequence) {
-  return ((sequence >> life_bits) + 1) << life_bits;
-}
-
 Regularizer no_regularizer(const PeerProblem& problem) { return {.regularized = problem.features}; }
 
 AgentContext context_of(const PeerProblem& problem, const std::string& name, std::uint64_t seed,

@@ -61,7 +61,7 @@ class PeerAgent {
   const PeerProblem& problem_;
   std::unique_ptr<OpenAgent> agent_;
   Workspace workspace_;
-  std::uint64_t sequence_ = 0;        ///< (life << 32) + activation in that life
+  std::uint64_t sequence_ = 0;        ///< of the latest activation
   std::vector<std::string> names_;    ///< by slot
   std::vector<std::uint64_t> heard_;  ///< newest sequence, by slot
   std::vector<char> heard_now_;       ///< in this life, by slot

@@ -4,31 +4,17 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "grove/problem/reference.h"
+#include "grove/runtime/peer/test_hand.h"
 
 namespace grove::peer {
 namespace {
-
-PeerProblem problem_of(const std::string& penalty, std::uint64_t seed) {
-  PeerConfig config;
-  config.name = "any";
-  config.holder = "peer-0";
-  config.training.data = "synthetic:ijcnn-like,samples=100";
-  config.training.seed = seed;
-  config.training.l1 = 1e-3;
-  config.training.l2 = 1e-3;
-  for (Option& option : options_of(config))
-    if (option.name == "penalty") EXPECT_TRUE(option.set(penalty));
-  auto problem = load_problem(config);
-  EXPECT_TRUE(problem) << problem.error().text();
-  return std::move(*problem);
-}
 
 /// Three peers in a row, 0 - 1 - 2, each with data of its own.
 class Row {
  public:
   explicit Row(const std::string& penalty) {
-    for (std::size_t k = 0; k < 3; ++k) problems_.push_back(problem_of(penalty, k + 1));
+    for (std::size_t k = 0; k < 3; ++k)
+      problems_.push_back(problem_of({.penalty = penalty, .seed = k + 1}));
     for (std::size_t k = 0; k < 3; ++k) {
       peers_.push_back(fresh(k));
       for (const std::size_t other : neighbours(k)) peers_[k]->add(name(other));
@@ -63,10 +49,7 @@ class Row {
     return rounds;
   }
   double error(std::vector<std::size_t> members = {0, 1, 2}) const {
-    std::vector<const Objective*> parts;
-    for (const std::size_t k : members) parts.push_back(problems_[k].objective.get());
-    const auto mean = make_mean_objective(std::move(parts));
-    const Vector optimum = solve_reference(*mean, problems_[0].regularizer)->x;
+    const Vector optimum = optimum_over(problems_, members);
     double worst = 0;
     for (const std::size_t k : members)
       worst = std::max(worst, (peers_[k]->answer() - optimum).norm() / optimum.norm());

@@ -153,6 +153,9 @@ Status check_names(const PeerConfig& config) {
     return Error{"", "name: operator is the name of whoever may stop peers; expected another"};
   if (config.holder.empty())
     return Error{"", "holder: missing; expected the name of the peer that applies the regularizer"};
+  if (!is_peer_name(config.holder))
+    return Error{"", fmt::format("holder: '{}' is not possible; expected the name of a peer",
+                                 config.holder)};
   std::set<std::string> names{config.name};
   for (const auto& neighbour : config.neighbours)
     if (!names.insert(neighbour.name).second)

@@ -86,6 +86,7 @@ TEST_F(PeerToml, NamesTheKeyOfAnImpossibleValue) {
   expect_names("name = \"Peer 1\"", "name");
   expect_names("name = \"operator\"", "name");
   expect_names("name = \"peer-0\"", "neighbours");  // its own neighbour
+  expect_names("holder = \"Nobody Here!\"", "holder");
   expect_names("neighbours = [\"peer-0\"]", "neighbours");
   expect_names("neighbours = [\"peer-0@127.0.0.1\"]", "neighbours");
   expect_names("neighbours = [\"peer-0@h:1\", \"peer-0@h:2\"]", "neighbours");

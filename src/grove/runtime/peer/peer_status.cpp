@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <unistd.h>
 
@@ -33,6 +34,15 @@ std::size_t connected_of(const PeerStatus& status) {
   return static_cast<std::size_t>(std::ranges::count_if(status.links, &LinkStatus::connected));
 }
 
+std::uint64_t refusals_of(const PeerStatus& status) {
+  const auto sum = [](const std::array<std::uint64_t, refusal_kinds>& refused) {
+    return std::accumulate(refused.begin(), refused.end(), std::uint64_t{0});
+  };
+  std::uint64_t count = sum(status.strangers_refused);
+  for (const LinkStatus& link : status.links) count += sum(link.counts.refused);
+  return count;
+}
+
 json to_json(const PeerStatus& status) {
   json links = json::array();
   for (const LinkStatus& link : status.links)
@@ -44,7 +54,8 @@ json to_json(const PeerStatus& status) {
                      {"bytes_sent", link.counts.bytes_sent},
                      {"bytes_received", link.counts.bytes_received},
                      {"faults_injected", link.counts.faults_injected},
-                     {"refused", refusals_json(link.counts.refused)}});
+                     {"refused", refusals_json(link.counts.refused)},
+                     {"last_refusal", link.last_refusal}});
   return {
       {"format", "grove-peer-status/1"},
       {"name", status.name},
@@ -65,6 +76,7 @@ json to_json(const PeerStatus& status) {
       {"neighbours", status.links.size()},
       {"connected", connected_of(status)},
       {"bytes", bytes_of(status)},
+      {"refused", refusals_of(status)},
       {"links", links},
       {"strangers_refused", refusals_json(status.strangers_refused)}};
 }

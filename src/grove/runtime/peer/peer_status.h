@@ -31,7 +31,8 @@ struct PeerStatus {
   std::array<std::uint64_t, refusal_kinds> strangers_refused{};
 };
 
-std::uint64_t bytes_of(const PeerStatus& status);    ///< sent and received
+std::uint64_t bytes_of(const PeerStatus& status);  ///< sent and received
+std::uint64_t refusals_of(const PeerStatus& status);
 std::size_t connected_of(const PeerStatus& status);  ///< neighbours that are there
 
 /// "grove-peer-status/1".

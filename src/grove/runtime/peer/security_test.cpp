@@ -163,6 +163,28 @@ TEST_F(Refusing, ACallerThatNeverSaysHello) {
   expect_untouched();
 }
 
+TEST(Identity, IsCheckedBeforeAnybodyIsSpokenToAndNamesTheKeyThatIsWrong) {
+  const auto other_authority = make_authority("other");
+  const auto a = certify(test_authority(), "a"), b = certify(test_authority(), "b"),
+             stranger = certify(*other_authority, "a");
+  const std::string ca = test_authority().certificate;
+  const auto trouble = [&](const CertifiedKey& own, const std::string& authority) {
+    const Status status = check_identity(own, authority, "a");
+    return status ? std::string() : status.error().text();
+  };
+  EXPECT_EQ(trouble(*a, ca), "");
+  EXPECT_EQ(trouble({a->certificate + stranger->certificate, a->key}, ca), "");  // a chain
+  EXPECT_EQ(trouble({b->certificate, a->key}, ca),
+            "certificate: belongs to another key than the file of `key` has");
+  EXPECT_EQ(trouble(*b, ca), "certificate: carries another name; expected 'a'");
+  EXPECT_TRUE(
+      trouble(*stranger, ca).starts_with("certificate: is not good for the authority in `ca`: "));
+  EXPECT_EQ(trouble({"", a->key}, ca), "certificate: the file has none; expected a PEM file");
+  EXPECT_EQ(trouble({a->certificate, "rust"}, ca),
+            "key: the file has no private key; expected a PEM file");
+  EXPECT_EQ(trouble(*a, "rust"), "ca: the file has no certificate; expected a PEM file");
+}
+
 TEST(Stopping, IsForTheOperatorOnly) {
   End b("b");
   const auto stop = [&](const std::string& name) {

@@ -18,12 +18,13 @@ StateFolder::~StateFolder() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-Status StateFolder::lock() {
+Status StateFolder::open() {
   std::error_code failed;
   std::filesystem::create_directories(folder_, failed);
   lock_ = ::open((folder_ / "lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
   if (lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) != 0)
     return Error{"state", folder_.string() + " is in use by another process"};
+  std::filesystem::remove(folder_ / "summary.json", failed);  // of an earlier end
   return success();
 }
 

@@ -25,7 +25,7 @@ class StateFolder {
   StateFolder(const StateFolder&) = delete;
   StateFolder& operator=(const StateFolder&) = delete;
 
-  Status lock();  ///< an error: another process works with it
+  Status open();  ///< an error: another process works with it
   std::optional<Checkpoint> find();
   void reject(const std::string& reason);  ///< sets the checkpoint aside
   bool save(const Checkpoint& checkpoint);

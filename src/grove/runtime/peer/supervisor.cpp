@@ -85,6 +85,10 @@ void Supervisor::note_end(std::size_t peer, int wait_status, double now) {
     child.state = converged(layout_.peers[peer]) ? State::converged : State::stopped;
     return;
   }
+  if (ending_ && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGTERM) {
+    child.state = State::stopped;  // as it was asked, before it could do so cleanly
+    return;
+  }
   child.quick_deaths = now - child.started < quick_death_seconds ? child.quick_deaths + 1 : 0;
   // A peer that gives up by itself would again; one that was killed or crashed may not.
   const bool hopeless = WIFEXITED(wait_status) || child.quick_deaths >= most_quick_deaths;

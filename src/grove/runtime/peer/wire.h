@@ -14,7 +14,13 @@
 
 namespace grove::peer {
 
-constexpr std::uint32_t protocol_version = 1;
+constexpr std::uint32_t protocol_version = 2;
+/// Sequence numbers are (life << 32) + activation of that life.
+constexpr int life_bits = 32;
+constexpr std::uint64_t life_of(std::uint64_t sequence) { return sequence >> life_bits; }
+constexpr std::uint64_t next_life(std::uint64_t sequence) {
+  return (life_of(sequence) + 1) << life_bits;
+}
 constexpr std::uint64_t largest_sequence = std::uint64_t{1} << 62;
 /// A neighbour may remember a later life of this peer than it does, but not a million lives later.
 constexpr std::uint64_t farthest_jump = std::uint64_t{1} << 52;

@@ -48,7 +48,7 @@ TEST(Hello, OfTheSameNetworkAndProblemIsAccepted) {
 
 TEST(Hello, WithAnythingElseIsRefusedForWhatIsWrong) {
   v1::Hello hello = good_hello();
-  hello.set_protocol(2);
+  hello.set_protocol(protocol_version + 1);
   EXPECT_EQ(refusal_of(flaw_of(hello, terms)), Refusal::wrong_protocol);
   hello = good_hello();
   hello.set_network("elm");
