@@ -78,6 +78,14 @@ std::optional<Curvature> Curvature::from_words(CurvatureForm form, Index dimensi
   return result;
 }
 
+Curvature Curvature::mean_of(const Curvature& a, const Curvature& b) {
+  if (a.form_.shape == CurvatureShape::low_rank) return {};
+  Curvature result = a;
+  for (std::size_t k = 0; k < a.numbers_.size(); ++k)
+    result.numbers_[k] = 0.5f * a.numbers_[k] + 0.5f * b.numbers_[k];
+  return result;
+}
+
 void Curvature::append_words(std::vector<double>& words) const {
   if (!known()) return;
   const std::size_t before = words.size();

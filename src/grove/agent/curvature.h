@@ -39,6 +39,10 @@ class Curvature {
   static std::optional<Curvature> from_words(CurvatureForm form, Index dimension,
                                              std::span<const double> words);
 
+  /// (a + b)/2 in the form of both, the same bits as (b + a)/2; none of low rank, whose means are
+  /// of no lower rank.
+  static Curvature mean_of(const Curvature& a, const Curvature& b);
+
   /// Whether the numbers, form.floats(dimension) of them, are those of a positive definite matrix.
   static bool sound(CurvatureForm form, Index dimension, std::span<const float> numbers);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "grove/agent/matrix_columns.h"
 
@@ -13,31 +14,21 @@ CurvatureBroadcastLinks::CurvatureBroadcastLinks(CurvatureForm form, Index dimen
       next_theirs_(neighbours),
       heard_(Matrix::Zero(dimension, static_cast<Index>(neighbours))),
       dual_(Matrix::Zero(dimension, static_cast<Index>(neighbours))),
+      bent_(dual_),
       heard_now_(neighbours, 0) {}
 
 void CurvatureBroadcastLinks::publish(Curvature own, std::uint64_t, const Vector&) {
   next_own_ = std::move(own);
 }
 
-void CurvatureBroadcastLinks::add_pull(const Vector& x, Vector& pull) const {
-  for (Index slot = 0; slot < dual_.cols(); ++slot) {
-    if (!weights_.works(slot)) continue;
-    pull += dual_.col(slot);
-    apart_ = x - heard_.col(slot);
-    weights_.add_product(slot, 0.5, apart_, pull);
-  }
+void CurvatureBroadcastLinks::add_pull(const Vector&, Vector& pull) const {
+  for (Index slot = 0; slot < dual_.cols(); ++slot) pull += dual_.col(slot) + bent_.col(slot);
 }
 
-double CurvatureBroadcastLinks::tension(const Vector& x, Vector& difference,
-                                        Vector& product) const {
+double CurvatureBroadcastLinks::tension(const Vector& x) const {
   double sum = 0;
-  for (Index slot = 0; slot < dual_.cols(); ++slot) {
-    if (!weights_.works(slot)) continue;
-    difference = x - heard_.col(slot);
-    product.setZero(x.size());
-    weights_.add_product(slot, 1, difference, product);
-    sum += difference.dot(product);
-  }
+  for (Index slot = 0; slot < dual_.cols(); ++slot)
+    sum += 2 * bent_.col(slot).dot(x - heard_.col(slot));
   return sum;
 }
 
@@ -63,22 +54,29 @@ bool CurvatureBroadcastLinks::receive(std::size_t slot, const Message& message, 
   return curvature.has_value();
 }
 
+void CurvatureBroadcastLinks::bend(Index slot, const Vector& x) {
+  if (!weights_.works(slot)) return;
+  apart_ = x - heard_.col(slot);
+  product_.setZero(x.size());
+  weights_.add_product(slot, 0.5, apart_, product_);
+  bent_.col(slot) = product_;
+}
+
+/// What moves a dual now is what pulls in the next activation, unless a curvature is new.
 void CurvatureBroadcastLinks::end_round(const Vector& x, bool spoke) {
+  const bool own_is_new = next_own_.known();
   for (Index slot = 0; slot < dual_.cols(); ++slot) {
-    if (weights_.works(slot) && (spoke || heard_now_[slot])) {
-      apart_ = x - heard_.col(slot);
-      step_.setZero(x.size());
-      weights_.add_product(slot, 0.5, apart_, step_);
-      dual_.col(slot) += step_;
-    }
-    heard_now_[slot] = 0;
-    if (!next_theirs_[slot].known()) continue;
-    weights_.set_theirs(slot, std::move(next_theirs_[slot]));
-    next_theirs_[slot] = {};
+    if (!spoke && !heard_now_[slot]) continue;
+    bend(slot, x);
+    dual_.col(slot) += bent_.col(slot);
   }
-  if (!next_own_.known()) return;
-  weights_.set_own(std::move(next_own_));
-  next_own_ = {};
+  if (own_is_new) weights_.set_own(std::exchange(next_own_, {}));
+  for (Index slot = 0; slot < dual_.cols(); ++slot) {
+    heard_now_[slot] = 0;
+    const bool theirs_is_new = next_theirs_[slot].known();
+    if (theirs_is_new) weights_.set_theirs(slot, std::exchange(next_theirs_[slot], {}));
+    if (own_is_new || theirs_is_new) bend(slot, x);
+  }
 }
 
 void CurvatureBroadcastLinks::connect(const Vector& x) {
@@ -86,6 +84,7 @@ void CurvatureBroadcastLinks::connect(const Vector& x) {
   next_theirs_.emplace_back();
   append_column(heard_, x);
   append_column(dual_, Vector::Zero(x.size()));
+  append_column(bent_, Vector::Zero(x.size()));
   heard_now_.push_back(0);
 }
 
@@ -95,6 +94,7 @@ void CurvatureBroadcastLinks::disconnect(std::size_t slot) {
   next_theirs_.erase(next_theirs_.begin() + at);
   remove_column(heard_, static_cast<Index>(slot));
   remove_column(dual_, static_cast<Index>(slot));
+  remove_column(bent_, static_cast<Index>(slot));
   heard_now_.erase(heard_now_.begin() + at);
 }
 
@@ -106,12 +106,14 @@ void CurvatureBroadcastLinks::save(ByteWriter& writer) const {
   weights_.save(writer);
   writer.put(std::span<const double>(heard_.data(), heard_.size()));
   writer.put(std::span<const double>(dual_.data(), dual_.size()));
+  writer.put(std::span<const double>(bent_.data(), bent_.size()));
 }
 
 void CurvatureBroadcastLinks::load(ByteReader& reader) {
   weights_.load(reader);
   reader.get(std::span<double>(heard_.data(), heard_.size()));
   reader.get(std::span<double>(dual_.data(), dual_.size()));
+  reader.get(std::span<double>(bent_.data(), bent_.size()));
 }
 
 }  // namespace grove

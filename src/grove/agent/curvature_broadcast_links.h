@@ -15,7 +15,7 @@ class CurvatureBroadcastLinks final : public CurvatureLinks {
   void publish(Curvature own, std::uint64_t version, const Vector& x) override;
   bool outrun() const override { return false; }
   void add_pull(const Vector& x, Vector& pull) const override;
-  double tension(const Vector& x, Vector& difference, Vector& product) const override;
+  double tension(const Vector& x) const override;
   void speak(const Vector& x) override;
   std::span<const double> payload_to(std::size_t slot) const override;
   std::size_t vectors_to(std::size_t slot) const override;
@@ -29,15 +29,17 @@ class CurvatureBroadcastLinks final : public CurvatureLinks {
   void load(ByteReader& reader) override;
 
  private:
+  void bend(Index slot, const Vector& x);
+
   LinkWeights weights_;
   Curvature next_own_;                  ///< published in this round
   std::vector<Curvature> next_theirs_;  ///< by slot: heard in this round
   Matrix heard_;                        ///< column per slot: x_j as last heard
   Matrix dual_;                         ///< column per slot: dual_ij
+  Matrix bent_;                         ///< column per slot: P_ij (x_i - x_j)/2
   std::vector<char> heard_now_;         ///< whether the neighbour spoke in this round
   std::vector<double> spoken_;
-  mutable Vector apart_;  ///< x_i - x_j
-  Vector step_;           ///< of a dual
+  Vector apart_, product_;  ///< buffers: x_i - x_j, and what P_ij makes of half of it
 };
 
 }  // namespace grove

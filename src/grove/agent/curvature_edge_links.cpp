@@ -22,20 +22,13 @@ CurvatureEdgeLinks::CurvatureEdgeLinks(CurvatureForm form, Index dimension, std:
       spoken_(neighbours) {}
 
 void CurvatureEdgeLinks::publish(Curvature own, std::uint64_t version, const Vector& x) {
-  const bool first = !weights_.own().known();
-  Vector shift = Vector::Zero(x.size());
-  own.add_product(0.5, x, shift);
-  if (!first) weights_.own().add_product(-0.5, x, shift);
+  for (std::size_t slot = 0; slot < links_.size(); ++slot) shift(slot, -1, x);
   weights_.set_own(std::move(own));
   own_ = static_cast<Version>(version);
   for (std::size_t slot = 0; slot < links_.size(); ++slot) {
+    shift(slot, 1, x);
     tell_soon(links_[slot]);
     agreed_[slot] = 0;
-    if (!weights_.works(slot)) continue;
-    if (first)
-      start_link(slot, x);
-    else
-      u_.col(static_cast<Index>(slot)) += shift;
   }
 }
 
@@ -44,27 +37,22 @@ void CurvatureEdgeLinks::tell_soon(Link& link) const {
   link.patience = first_patience;
 }
 
-/// u_ij = P x_i: a link that does not pull.
-void CurvatureEdgeLinks::start_link(std::size_t slot, const Vector& x) {
-  Vector u = Vector::Zero(x.size());
-  weights_.add_product(slot, 1, x, u);
-  u_.col(static_cast<Index>(slot)) = u;
+/// u_ij += factor P x_i: by -1 with the old P and 1 with the new, a link pulls as before; one that
+/// begins to work, with u_ij = P x_i, does not pull.
+void CurvatureEdgeLinks::shift(std::size_t slot, double factor, const Vector& x) {
+  if (!weights_.works(slot)) return;
+  Vector product = Vector::Zero(x.size());
+  weights_.add_product(slot, factor, x, product);
+  u_.col(static_cast<Index>(slot)) += product;
 }
 
 void CurvatureEdgeLinks::adopt(std::size_t slot, Version version, Curvature curvature,
                                const Vector& x) {
-  const bool first = !weights_.works(slot);
-  Vector shift = Vector::Zero(x.size());
-  curvature.add_product(0.5, x, shift);
-  if (!first) weights_.theirs(slot).add_product(-0.5, x, shift);
+  shift(slot, -1, x);
   weights_.set_theirs(slot, std::move(curvature));
+  shift(slot, 1, x);
   links_[slot].theirs = version;
   agreed_[slot] = 0;
-  if (!weights_.works(slot)) return;
-  if (first)
-    start_link(slot, x);
-  else
-    u_.col(static_cast<Index>(slot)) += shift;
 }
 
 bool CurvatureEdgeLinks::outrun() const {

@@ -20,7 +20,7 @@ class CurvatureEdgeLinks final : public CurvatureLinks {
   void publish(Curvature own, std::uint64_t version, const Vector& x) override;
   bool outrun() const override;
   void add_pull(const Vector& x, Vector& pull) const override;
-  double tension(const Vector&, Vector&, Vector&) const override { return 0; }
+  double tension(const Vector&) const override { return 0; }
   void speak(const Vector& x) override;
   std::span<const double> payload_to(std::size_t slot) const override;
   std::size_t vectors_to(std::size_t slot) const override;
@@ -47,7 +47,7 @@ class CurvatureEdgeLinks final : public CurvatureLinks {
 
   void adopt(std::size_t slot, Version version, Curvature curvature, const Vector& x);
   void tell_soon(Link& link) const;
-  void start_link(std::size_t slot, const Vector& x);
+  void shift(std::size_t slot, double factor, const Vector& x);
 
   LinkWeights weights_;
   Version own_ = none;

@@ -28,28 +28,38 @@ Curvature get(ByteReader& reader, CurvatureForm form, Index dimension) {
 }  // namespace
 
 LinkWeights::LinkWeights(CurvatureForm form, Index dimension, std::size_t neighbours)
-    : form_(form), dimension_(dimension), theirs_(neighbours), factors_(neighbours) {}
+    : form_(form),
+      dimension_(dimension),
+      theirs_(neighbours),
+      means_(neighbours),
+      factors_(neighbours) {}
 
 void LinkWeights::set_own(Curvature own) {
   own_ = std::move(own);
-  sum_valid_ = false;
-  for (auto& factor : factors_) factor.reset();
+  for (std::size_t slot = 0; slot < theirs_.size(); ++slot) update(slot);
 }
 
 void LinkWeights::set_theirs(std::size_t slot, Curvature theirs) {
   theirs_[slot] = std::move(theirs);
-  sum_valid_ = false;
+  update(slot);
+}
+
+void LinkWeights::update(std::size_t slot) {
+  means_[slot] = works(slot) ? Curvature::mean_of(own_, theirs_[slot]) : Curvature{};
   factors_[slot].reset();
+  sum_valid_ = false;
 }
 
 void LinkWeights::add_slot() {
   theirs_.emplace_back();
+  means_.emplace_back();
   factors_.emplace_back();
 }
 
 void LinkWeights::remove_slot(std::size_t slot) {
   const auto at = static_cast<std::ptrdiff_t>(slot);
   theirs_.erase(theirs_.begin() + at);
+  means_.erase(means_.begin() + at);
   factors_.erase(factors_.begin() + at);
   sum_valid_ = false;
 }
@@ -62,6 +72,7 @@ std::size_t LinkWeights::working() const {
 
 void LinkWeights::add_product(std::size_t slot, double factor, const Vector& v,
                               Vector& result) const {
+  if (means_[slot].known()) return means_[slot].add_product(factor, v, result);
   own_part_.setZero(dimension_);
   own_.add_product(0.5 * factor, v, own_part_);
   their_part_.setZero(dimension_);
@@ -69,14 +80,17 @@ void LinkWeights::add_product(std::size_t slot, double factor, const Vector& v,
   result += own_part_ + their_part_;
 }
 
+void LinkWeights::add_weight(std::size_t slot, Matrix& matrix) const {
+  if (means_[slot].known()) return means_[slot].add_to(1, matrix);
+  own_.add_to(0.5, matrix);
+  theirs_[slot].add_to(0.5, matrix);
+}
+
 const Matrix& LinkWeights::sum() const {
   if (sum_valid_) return sum_;
   sum_.setZero(dimension_, dimension_);
-  for (std::size_t slot = 0; slot < theirs_.size(); ++slot) {
-    if (!works(slot)) continue;
-    own_.add_to(0.5, sum_);
-    theirs_[slot].add_to(0.5, sum_);
-  }
+  for (std::size_t slot = 0; slot < theirs_.size(); ++slot)
+    if (works(slot)) add_weight(slot, sum_);
   sum_valid_ = true;
   return sum_;
 }
@@ -85,8 +99,7 @@ double LinkWeights::displacement(std::size_t slot, const Vector& force) const {
   auto& factor = factors_[slot];
   if (!factor) {
     Matrix weight = Matrix::Zero(dimension_, dimension_);
-    own_.add_to(0.5, weight);
-    theirs_[slot].add_to(0.5, weight);
+    add_weight(slot, weight);
     factor.emplace(weight);
   }
   return factor->solve(force).norm();
@@ -99,9 +112,8 @@ void LinkWeights::save(ByteWriter& writer) const {
 
 void LinkWeights::load(ByteReader& reader) {
   own_ = get(reader, form_, dimension_);
-  for (Curvature& theirs : theirs_) theirs = get(reader, form_, dimension_);
-  sum_valid_ = false;
-  factors_.assign(theirs_.size(), std::nullopt);
+  for (std::size_t slot = 0; slot < theirs_.size(); ++slot)
+    set_theirs(slot, get(reader, form_, dimension_));
 }
 
 std::unique_ptr<CurvatureLinks> make_curvature_links(LinkKind kind, CurvatureForm form,

@@ -25,11 +25,10 @@ class LinkWeights {
   void remove_slot(std::size_t slot);
   CurvatureForm form() const { return form_; }
   const Curvature& own() const { return own_; }
-  const Curvature& theirs(std::size_t slot) const { return theirs_[slot]; }
   bool works(std::size_t slot) const { return own_.known() && theirs_[slot].known(); }
   std::size_t working() const;  ///< links that work
 
-  /// result += factor P_ij v. The two halves are rounded apart, so that both ends add the same.
+  /// result += factor P_ij v, the same at both ends: of a stored P_ij, or of halves rounded apart.
   void add_product(std::size_t slot, double factor, const Vector& v, Vector& result) const;
   const Matrix& sum() const;  ///< of P_ij over the working links
   /// |P_ij^{-1} force|. Keeps a factor of P_ij, so that asking again is cheap.
@@ -39,10 +38,14 @@ class LinkWeights {
   void load(ByteReader& reader);
 
  private:
+  void update(std::size_t slot);
+  void add_weight(std::size_t slot, Matrix& matrix) const;
+
   CurvatureForm form_;
   Index dimension_;
   Curvature own_;
   std::vector<Curvature> theirs_;  ///< by slot
+  std::vector<Curvature> means_;   ///< by slot: P_ij of working links, where the form has means
   mutable Matrix sum_;
   mutable bool sum_valid_ = false;
   mutable Vector own_part_, their_part_;
@@ -63,10 +66,11 @@ class CurvatureLinks {
   /// and should publish again.
   virtual bool outrun() const = 0;
 
+  /// Of the links at x, where the agent was at the end of the latest round.
   virtual void add_pull(const Vector& x, Vector& pull) const = 0;
-  /// sum_j (x - x_j)' P_ij (x - x_j) over the working links, as last heard. 0 where messages do not
+  /// sum_j (x - x_j)' P_ij (x - x_j) over the working links, at the same x. 0 where messages do not
   /// tell x_j.
-  virtual double tension(const Vector& x, Vector& difference, Vector& product) const = 0;
+  virtual double tension(const Vector& x) const = 0;
   virtual void speak(const Vector& x) = 0;
   virtual std::span<const double> payload_to(std::size_t slot) const = 0;
   /// d-vectors in that payload: the one of the link, and those whose room a curvature takes.

@@ -50,6 +50,16 @@ TEST_P(EveryForm, TravelsUnchanged) {
   EXPECT_EQ(dense(*arrived, 5), dense(curvature, 5));
 }
 
+TEST_P(EveryForm, MeansAreThoseOfTheMatricesAndTheSameFromBothSides) {
+  const Curvature a(GetParam(), spd(5, 100)), b(GetParam(), spd(5, 3));
+  const Curvature mean = Curvature::mean_of(a, b);
+  ASSERT_EQ(mean.known(), GetParam().shape != CurvatureShape::low_rank);
+  if (!mean.known()) return;
+  const Matrix expected = 0.5 * (dense(a, 5) + dense(b, 5));
+  EXPECT_LT((dense(mean, 5) - expected).norm(), 1e-7 * expected.norm());
+  EXPECT_EQ(dense(Curvature::mean_of(b, a), 5), dense(mean, 5));
+}
+
 TEST_P(EveryForm, RefusesWordsThatAreNoCurvature) {
   const std::vector<double> zeros(GetParam().words(5), 0.0), longer(GetParam().words(5) + 1, 1.0);
   EXPECT_FALSE(Curvature::from_words(GetParam(), 5, zeros));

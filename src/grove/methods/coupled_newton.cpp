@@ -254,16 +254,14 @@ double CoupledNewton::advance(Job& job, Batch batch, Evaluation& here) {
   double length = 1;
   next_.at = proposal_.target;  // a whole step keeps its exact zeros
   evaluate(job, batch, next_);
-  const auto too_high = [&] {
-    return !(job.value_of(next_) <= before - sufficient * length * proposal_.promise);
-  };
-  for (int k = 0; k < max_halvings && too_high(); ++k) {
+  double gained = before - job.value_of(next_);
+  for (int k = 0; k < max_halvings && !(gained >= sufficient * length * proposal_.promise); ++k) {
     length *= 0.5;
     next_.at = here.at + length * (proposal_.target - here.at);
     evaluate(job, batch, next_);
+    gained = before - job.value_of(next_);
   }
   if (length < 1) job.cost.damped_steps += 1;
-  const double gained = before - job.value_of(next_);
   settle(job, here);
   return gained;
 }

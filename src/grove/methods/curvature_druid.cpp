@@ -114,7 +114,7 @@ void CurvatureDruidAgent::improve(const Activation& activation, Workspace& works
 
 /// Looks at the step from x_i to workspace.point. If the links prove too soft, they are raised.
 bool CurvatureDruidAgent::stalls(const Activation& activation, Workspace& workspace) {
-  const double tension = links_->tension(x_, workspace.trial, workspace.trial_gradient);
+  const double tension = links_->tension(x_);
   workspace.trial = workspace.point - x_;
   workspace.trial_gradient.noalias() = links_->weights().sum() * workspace.trial;
   const double movement = workspace.trial.dot(workspace.trial_gradient);
