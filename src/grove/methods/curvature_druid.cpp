@@ -36,9 +36,11 @@ double drift_limit(std::uint64_t times_published) {
 
 /// The activation that the next refresh waits for. With an l1 term most agents would refresh in
 /// every round while its zeros are found, which took half as many bytes more (on w8a, and on a9a
-/// with l1 = 1e-4) and no fewer rounds.
+/// with l1 = 1e-4) and no fewer rounds. Later ones need not wait: the limit widens, and is to end
+/// them soon.
 std::uint64_t next_refresh(std::uint64_t times_published) {
-  return times_published * (times_published - 1);
+  const auto waits = std::min(times_published, static_cast<std::uint64_t>(usual_refreshes));
+  return waits * (waits - 1);
 }
 
 /// Whether some eigenvalue of told^{-1} now has left [1/limit, limit]; in the form's own terms.
