@@ -11,7 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const std::string_view content(reinterpret_cast<const char*>(bytes), size);
   grove::Sha256 digest;
   digest.update(content);
-  const std::string file = "grove-checkpoint/1\n" + digest.finish() + std::string(content);
+  const std::string file =
+      std::string(grove::peer::checkpoint_format) + digest.finish() + std::string(content);
   for (const std::string_view one : {content, std::string_view(file)})
     if (const auto checkpoint = grove::peer::decode(one))
       if (grove::peer::encode(*checkpoint) != one) grove::require_no_flaw("read back differently");

@@ -10,7 +10,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view format_line = "grove-checkpoint/1";
+/// Raised whenever what an agent saves changes, as in runtime/peer/checkpoint.h.
+constexpr std::string_view format_line = "grove-checkpoint/2";
 
 std::string digest_of(std::string_view bytes) {
   Sha256 digest;

@@ -130,9 +130,20 @@ TEST_F(Checkpoints, ThatAreDamagedAreRefusedWhereverTheyAre) {
     EXPECT_FALSE(checkpoint_from_bytes("it", whole.substr(0, at))) << "cut at " << at;
   }
   EXPECT_TRUE(checkpoint_from_bytes("it", whole));
-  const auto future = checkpoint_from_bytes("it", "grove-checkpoint/2" + whole.substr(18));
-  ASSERT_FALSE(future);
-  EXPECT_NE(future.error().what.find("grove-checkpoint/1"), std::string::npos);
+}
+
+TEST_F(Checkpoints, OfAnotherVersionAreRefusedByName) {
+  ASSERT_TRUE(run(kept(config(), 6)));
+  const std::string whole = *read_file(file());
+  for (const char* other : {"grove-checkpoint/1", "grove-checkpoint/3"}) {
+    ASSERT_TRUE(write_file_atomically(file(), other + whole.substr(18)));
+    const auto refused = run(kept(config(), 12));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().where, file().string());
+    EXPECT_NE(refused.error().what.find("expected the format grove-checkpoint/2"),
+              std::string::npos)
+        << refused.error().what;
+  }
 }
 
 }  // namespace

@@ -4,12 +4,12 @@
 
 #include "grove/base/bytes.h"
 #include "grove/base/file.h"
+#include "grove/base/text.h"
 #include "grove/data/digest.h"
 
 namespace grove::peer {
 namespace {
 
-constexpr std::string_view magic = "grove-checkpoint/1\n";
 constexpr std::size_t digest_digits = 64;
 
 std::string digest_of(std::string_view content) {
@@ -72,14 +72,19 @@ std::string encode(const Checkpoint& checkpoint) {
   digest.update(head.bytes());
   digest.update(checkpoint.agent);
   std::string file;
-  file.reserve(magic.size() + digest_digits + head.bytes().size() + checkpoint.agent.size());
-  file.append(magic).append(digest.finish()).append(head.bytes()).append(checkpoint.agent);
+  file.reserve(checkpoint_format.size() + digest_digits + head.bytes().size() +
+               checkpoint.agent.size());
+  file.append(checkpoint_format).append(digest.finish());
+  file.append(head.bytes()).append(checkpoint.agent);
   return file;
 }
 
 Result<Checkpoint> decode(std::string_view bytes) {
-  if (!bytes.starts_with(magic)) return Error{"checkpoint", "does not start as one"};
-  bytes.remove_prefix(magic.size());
+  if (!bytes.starts_with(checkpoint_format))
+    return Error{"checkpoint", fmt::format("is not one this version can read; expected the format "
+                                           "{}",
+                                           trim(checkpoint_format))};
+  bytes.remove_prefix(checkpoint_format.size());
   if (bytes.size() < digest_digits) return Error{"checkpoint", "is cut short"};
   const std::string_view digest = bytes.substr(0, digest_digits);
   bytes.remove_prefix(digest_digits);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "grove/base/result.h"
@@ -22,7 +23,11 @@ struct Checkpoint {
   std::string agent;                    ///< Agent::save
 };
 
-/// Magic line, SHA-256, content.
+/// The first line of the file. Raised whenever what an agent saves changes, as in
+/// run/checkpoint.cpp: a state of another version is set aside, not misread.
+inline constexpr std::string_view checkpoint_format = "grove-checkpoint/2\n";
+
+/// The format, SHA-256, content.
 std::string encode(const Checkpoint& checkpoint);
 Result<Checkpoint> decode(std::string_view bytes);
 

@@ -67,6 +67,18 @@ TEST(Checkpoint, ThatIsDamagedIsSetAsideAndNotLost) {
   EXPECT_TRUE(find_checkpoint(path, "loss=logistic").trouble.empty());
 }
 
+TEST(Checkpoint, OfAnotherVersionIsSetAside) {
+  const TestFolder folder;
+  const auto path = folder.path() / "checkpoint.bin";
+  const std::string content = encode(example()).substr(checkpoint_format.size());
+  ASSERT_TRUE(write_file_atomically(path, "grove-checkpoint/1\n" + content));
+  const auto found = find_checkpoint(path, "loss=logistic");
+  EXPECT_FALSE(found.checkpoint);
+  EXPECT_NE(found.trouble.find("expected the format grove-checkpoint/2;"), std::string::npos)
+      << found.trouble;
+  EXPECT_TRUE(std::filesystem::exists(path.string() + ".bad-1"));
+}
+
 TEST(Checkpoint, OfAnotherProblemIsSetAside) {
   const TestFolder folder;
   const auto path = folder.path() / "checkpoint.bin";
