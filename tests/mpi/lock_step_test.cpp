@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 
 #include "grove/run/run.h"
@@ -92,6 +94,45 @@ TEST_P(LockStep, GivesTheRecordOfTheSimulatorBitForBit) {
   const auto parallel = run_on_cluster(config);
   ASSERT_TRUE(simulated) << simulated.error().text();
   ASSERT_TRUE(parallel) << parallel.error().text();
+  EXPECT_EQ(essence(*parallel), essence(*simulated));
+}
+
+/// A file of two cliques of ten joined by one link, for this process alone.
+std::string narrow_graph() {
+  const auto file = std::filesystem::path(testing::TempDir()) /
+                    ("grove-narrow-" + std::to_string(the_cluster().rank()) + ".txt");
+  std::ofstream edges(file);
+  edges << "9 10\n";
+  for (const int first : {0, 10})
+    for (int i = first; i < first + 10; ++i)
+      for (int j = i + 1; j < first + 10; ++j) edges << i << ' ' << j << '\n';
+  return file.string();
+}
+
+TEST(LockStepRecord, TellsWhatSafeguardsOfFarAgentsDid) {
+  Config config = small_config();
+  config.agents = 20;
+  config.graph = narrow_graph();
+  config.rounds = 80;
+  const auto simulated = run(config);
+  const auto parallel = run_on_cluster(config);
+  ASSERT_TRUE(simulated) << simulated.error().text();
+  ASSERT_TRUE(parallel) << parallel.error().text();
+  EXPECT_FALSE(parallel->events.empty());
+  EXPECT_FALSE(parallel->explanations.empty());
+  EXPECT_EQ(essence(*parallel), essence(*simulated));
+}
+
+TEST(LockStepRecord, NamesAgentsOfOtherProcessesThatAreHardlyHeard) {
+  Config config = small_config();
+  config.rounds = 40;
+  config.participation = "1,1,1,1,1,1,1,1,1,0.001";
+  const auto simulated = run(config);
+  const auto parallel = run_on_cluster(config);
+  ASSERT_TRUE(simulated) << simulated.error().text();
+  ASSERT_TRUE(parallel) << parallel.error().text();
+  ASSERT_FALSE(parallel->explanations.empty());
+  EXPECT_NE(parallel->explanations[0].find("hardly heard: agent 9"), std::string::npos);
   EXPECT_EQ(essence(*parallel), essence(*simulated));
 }
 

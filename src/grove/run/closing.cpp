@@ -1,6 +1,7 @@
 #include "grove/run/closing.h"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -40,10 +41,10 @@ std::vector<AgentSummary> summarize_agents(const Instance& instance, const Metho
   return agents;
 }
 
-std::vector<RunEvent> events_of(std::span<const std::unique_ptr<Agent>> agents) {
+std::vector<RunEvent> events_of(std::span<const AgentReport> agents) {
   std::vector<RunEvent> all;
   for (std::uint32_t i = 0; i < agents.size(); ++i)
-    for (const AgentEvent& event : agents[i]->events())
+    for (const AgentEvent& event : agents[i].events)
       all.push_back({event.round, i,
                      fmt::format("weighs its links {:g} times as much as at first", event.value),
                      "it kept disagreeing with its neighbours while it hardly moved"});
@@ -109,7 +110,7 @@ void close_record(RunRecord& record, const Closing& closing) {
   record.solution = measures.solution;
   record.events = events_of(agents);
   std::vector<std::uint64_t> spoken;
-  for (const auto& agent : agents) spoken.push_back(agent->cost().broadcasts);
+  for (const AgentReport& agent : agents) spoken.push_back(agent.broadcasts);
   for (const std::string& why :
        {explain_slowness(config, record), explain_silence(record, problem.instance.graph, spoken),
         explain_events(record)})

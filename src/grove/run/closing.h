@@ -1,8 +1,7 @@
 #pragma once
 
-#include <memory>
-#include <span>
 #include <string>
+#include <vector>
 
 #include "grove/run/measures.h"
 #include "grove/run/method_setup.h"
@@ -31,8 +30,8 @@ struct Closing {
   Config& config;  ///< as resolved
   const PreparedProblem& problem;
   const MethodSetup& setup;
-  const Measures& measures;                             ///< at the end
-  std::span<const std::unique_ptr<Agent>> agents = {};  ///< all of them, or none if far away
+  const Measures& measures;         ///< at the end
+  std::vector<AgentReport> agents;  ///< by agent
 };
 
 /// Fills in all of a record but trace, outcome, estimates and processes.

@@ -62,7 +62,7 @@ class FreeTraining final : public Jury {
     if (record_.trace.back().round == round_) record_.trace.pop_back();  // now known exactly
     note({.round = round_, .active = agents(), .cost = cost, .seconds = seconds}, last);
     record_.outcome = {status_, detail(), round_, seconds};
-    close_record(record_, {config_, problem_, setup_, last});
+    close_record(record_, {config_, problem_, setup_, last, network_->agent_reports()});
     if (config_.keep_estimates) record_.estimates = estimates.x;
     record_.processes = network_->reports();
     return std::move(record_);

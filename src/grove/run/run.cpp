@@ -204,7 +204,7 @@ class Training {
   }
 
   void complete_record() {
-    close_record(record_, {config_, problem_, setup_, measures_, runtime_->network()});
+    close_record(record_, {config_, problem_, setup_, measures_, runtime_->agent_reports()});
     if (!checkpoint_trouble_.empty()) record_.notes.push_back(checkpoint_trouble_);
     if (config_.keep_estimates) record_.estimates = estimates_.x;
     record_.processes = reports();

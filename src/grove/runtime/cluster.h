@@ -62,6 +62,7 @@ class FreeRunning {
   // The whole network, known to every process, before or after run(). Collective.
   virtual Cost cost() const = 0;
   virtual Estimates estimates() const = 0;
+  virtual std::vector<AgentReport> agent_reports() const = 0;  ///< by agent
   virtual std::vector<ProcessReport> reports() const = 0;
 };
 

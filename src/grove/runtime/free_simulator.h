@@ -18,7 +18,7 @@ class FreeSimulator final : public Runtime {
   std::size_t active() const override { return active_; }  ///< that finished something in the round
   Cost cost() const override { return events_.cost(); }
   Estimates estimates() const override { return estimates_of(events_.agents()); }
-  std::span<const std::unique_ptr<Agent>> network() const override { return events_.agents(); }
+  std::vector<AgentReport> agent_reports() const override { return reports_of(events_.agents()); }
   std::optional<double> round_seconds() const override { return events_.now() - round_began_; }
 
   // Messages on their way belong to moments, not to rounds.

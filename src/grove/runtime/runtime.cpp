@@ -12,6 +12,15 @@ Estimates estimates_of(std::span<const std::unique_ptr<Agent>> agents) {
   return all;
 }
 
+std::vector<AgentReport> reports_of(std::span<const std::unique_ptr<Agent>> agents) {
+  std::vector<AgentReport> all;
+  for (const auto& agent : agents) {
+    const auto events = agent->events();
+    all.push_back({agent->cost().broadcasts, {events.begin(), events.end()}});
+  }
+  return all;
+}
+
 void ProcessReport::add(const ProcessReport& earlier) {
   activations += earlier.activations;
   compute_seconds += earlier.compute_seconds;

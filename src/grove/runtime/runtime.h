@@ -19,6 +19,14 @@ struct Estimates {
 
 Estimates estimates_of(std::span<const std::unique_ptr<Agent>> agents);
 
+/// What one agent did in a run, beyond its estimate.
+struct AgentReport {
+  std::uint64_t broadcasts = 0;    ///< activations that spoke
+  std::vector<AgentEvent> events;  ///< in order
+};
+
+std::vector<AgentReport> reports_of(std::span<const std::unique_ptr<Agent>> agents);
+
 /// What one process of a run did with its time and its wires.
 struct ProcessReport {
   std::uint64_t agents = 0;
@@ -47,6 +55,7 @@ class Runtime {
   virtual std::size_t active() const = 0;  ///< agents that worked in the last round
   virtual Cost cost() const = 0;
   virtual Estimates estimates() const = 0;
+  virtual std::vector<AgentReport> agent_reports() const = 0;  ///< by agent
 
   /// Every agent's state with the messages on their way to it, by agent. Complete in the first
   /// process only.
@@ -57,9 +66,6 @@ class Runtime {
 
   /// How long the last round would have taken on simulated machines; nothing without any.
   virtual std::optional<double> round_seconds() const { return std::nullopt; }
-
-  /// All agents, where they live in this process; otherwise none.
-  virtual std::span<const std::unique_ptr<Agent>> network() const { return {}; }
 
   /// By rank; empty where all agents live in one process.
   virtual std::vector<ProcessReport> reports() const { return {}; }

@@ -37,7 +37,7 @@ class Simulator final : public Runtime {
   Cost cost() const override;
   Estimates estimates() const override { return estimates_of(agents_); }
   std::optional<double> round_seconds() const override;
-  std::span<const std::unique_ptr<Agent>> network() const override { return agents_; }
+  std::vector<AgentReport> agent_reports() const override { return reports_of(agents_); }
   std::vector<std::string> states() const override;
   Status restore(Round round, std::span<const std::string> states) override;
   const std::vector<std::unique_ptr<Agent>>& agents() const { return agents_; }

@@ -77,4 +77,30 @@ Estimates all_estimates(MPI_Comm processes, std::span<const std::unique_ptr<Agen
   return all;
 }
 
+std::vector<AgentReport> all_reports(MPI_Comm processes,
+                                     std::span<const std::unique_ptr<Agent>> own) {
+  // Of each agent two counts and its events, three words each; a double holds all counts exactly.
+  std::vector<double> words;
+  for (const AgentReport& report : reports_of(own)) {
+    words.push_back(static_cast<double>(report.broadcasts));
+    words.push_back(static_cast<double>(report.events.size()));
+    for (const AgentEvent& event : report.events)
+      words.insert(words.end(), {static_cast<double>(event.round), static_cast<double>(event.kind),
+                                 event.value});
+  }
+  words = gather(processes, words);
+  std::vector<AgentReport> all;
+  for (auto word = words.cbegin(); word != words.cend();) {
+    AgentReport& report = all.emplace_back();
+    report.broadcasts = static_cast<std::uint64_t>(*word++);
+    report.events.resize(static_cast<std::size_t>(*word++));
+    for (AgentEvent& event : report.events) {
+      event.round = static_cast<Round>(*word++);
+      event.kind = static_cast<AgentEvent::Kind>(*word++);
+      event.value = *word++;
+    }
+  }
+  return all;
+}
+
 }  // namespace grove::mpi

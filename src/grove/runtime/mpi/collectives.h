@@ -33,5 +33,7 @@ std::vector<std::string> gather_at_first(MPI_Comm processes, const std::vector<s
 // Of all agents, from those of each process in agent order.
 Cost total_cost(MPI_Comm processes, std::span<const std::unique_ptr<Agent>> own);
 Estimates all_estimates(MPI_Comm processes, std::span<const std::unique_ptr<Agent>> own);
+std::vector<AgentReport> all_reports(MPI_Comm processes,
+                                     std::span<const std::unique_ptr<Agent>> own);
 
 }  // namespace grove::mpi

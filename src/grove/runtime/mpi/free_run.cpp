@@ -170,6 +170,8 @@ Cost FreeRun::cost() const { return total_cost(messages_, agents_); }
 
 Estimates FreeRun::estimates() const { return all_estimates(messages_, agents_); }
 
+std::vector<AgentReport> FreeRun::agent_reports() const { return all_reports(messages_, agents_); }
+
 std::vector<ProcessReport> FreeRun::reports() const { return gather(messages_, report_); }
 
 }  // namespace grove::mpi

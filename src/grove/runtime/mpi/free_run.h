@@ -26,6 +26,7 @@ class FreeRun final : public FreeRunning {
   void run(Jury& jury) override;
   Cost cost() const override;
   Estimates estimates() const override;
+  std::vector<AgentReport> agent_reports() const override;
   std::vector<ProcessReport> reports() const override;
 
  private:

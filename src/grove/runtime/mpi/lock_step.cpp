@@ -133,6 +133,10 @@ Cost LockStep::cost() const { return total_cost(processes_, agents_); }
 
 Estimates LockStep::estimates() const { return all_estimates(processes_, agents_); }
 
+std::vector<AgentReport> LockStep::agent_reports() const {
+  return all_reports(processes_, agents_);
+}
+
 std::vector<std::string> LockStep::states() const {
   std::vector<std::string> own;
   for (std::size_t i = 0; i < agents_.size(); ++i) own.push_back(inboxes_.state_of(i, *agents_[i]));

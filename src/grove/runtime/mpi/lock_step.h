@@ -23,6 +23,7 @@ class LockStep final : public Runtime {
   std::size_t active() const override;
   Cost cost() const override;
   Estimates estimates() const override;
+  std::vector<AgentReport> agent_reports() const override;
   std::vector<std::string> states() const override;
   Status restore(Round round, std::span<const std::string> states) override;
   std::vector<ProcessReport> reports() const override;
