@@ -86,10 +86,42 @@ TEST(Summary, SaysWhatHeldTheRunBack) {
 TEST(Summary, SaysWhyTheBusiestAgentWorksSoMuch) {
   RunRecord record{.outcome = {RunStatus::converged, "converged in 1 rounds", 1, 0.5}};
   record.trace = {{.round = 0}};
-  record.agents = {{.work = 1, .work_reason = "others would wait"},
-                   {.work = 7, .work_reason = "agent 0 takes as long"}};
+  record.agents = {{.work = 1, .speed = 0.1, .work_reason = "others would wait"},
+                   {.work = 7, .speed = 1, .work_reason = "agent 0 takes as long"}};
   const std::string text = summary_text(record);
   EXPECT_NE(text.find("1 to 7 local steps; 7: agent 0 takes as long\n"), std::string::npos) << text;
+  record.agents.pop_back();
+  EXPECT_NE(summary_text(record).find("1 local step everywhere: others would"), std::string::npos);
+  record.agents[0].speed.reset();
+  EXPECT_EQ(summary_text(record).find("others would wait"), std::string::npos);
+}
+
+TEST(Comparison, SaysWhatHeldEachRunBack) {
+  RunRecord record;
+  record.trace = {{.round = 0}};
+  EXPECT_EQ(comparison_table({{"nids", record}}).find("why"), std::string::npos);
+  RunRecord slow = record;
+  slow.explanations = {"the graph is narrow"};
+  const std::string text = comparison_table({{"nids", record}, {"p2d2", slow}});
+  EXPECT_NE(text.find("why\np2d2           the graph is narrow\n"), std::string::npos) << text;
+}
+
+TEST(Comparison, CountsSimulatedSecondsWhereAllRunsHaveThem) {
+  RunRecord first, second;
+  first.trace = {{.round = 0, .stationarity = 1, .simulated_seconds = 0},
+                 {.round = 1, .stationarity = 0.1, .simulated_seconds = 0.25}};
+  second.trace = {{.round = 0, .stationarity = 1}, {.round = 1, .stationarity = 0.2}};
+  EXPECT_EQ(comparison_table({{"a", first}, {"b", second}}).find("simulated"), std::string::npos);
+  EXPECT_EQ(convergence_figure({{"a", first}, {"b", second}}).x_label, "round");
+  second.trace[0].simulated_seconds = 0;
+  second.trace[1].simulated_seconds = 3;
+  const std::string text = comparison_table({{"a", first}, {"b", second}});
+  for (const char* part : {"  simulated\n", "    250 ms\n", "       3 s\n"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " is missing in\n" << text;
+  const Figure figure = convergence_figure({{"a", first}, {"b", second}});
+  EXPECT_EQ(figure.x_label, "simulated seconds");
+  EXPECT_EQ(figure.curves[0].x, (std::vector<double>{0, 0.25}));
+  EXPECT_EQ(figure.curves[1].y, (std::vector<double>{1, 0.2}));
 }
 
 }  // namespace

@@ -35,10 +35,14 @@ double fastest(const RunRecord& record) {
   return std::ranges::max(record.agents, {}, &AgentSummary::speed).speed.value_or(1);
 }
 
-/// Of work that was chosen for the machines: its range, and why the busiest agent does so much.
+/// Of work that was chosen for known machines: its range, and why the busiest agent does so much.
 std::string work_text(const RunRecord& record) {
-  if (record.agents.empty() || record.agents.front().work_reason.empty()) return "";
+  if (record.agents.empty() || !record.agents.front().speed) return "";
   const auto [least, most] = std::ranges::minmax(record.agents, {}, &AgentSummary::work);
+  if (most.work_reason.empty()) return "";
+  if (least.work == most.work)
+    return fmt::format("  work        {} local {} everywhere: {}\n", most.work,
+                       most.work == 1 ? "step" : "steps", most.work_reason);
   return fmt::format("  work        {} to {} local steps; {}: {}\n", least.work, most.work,
                      most.work, most.work_reason);
 }
@@ -46,6 +50,15 @@ std::string work_text(const RunRecord& record) {
 bool all_have_reference(const std::vector<std::pair<std::string, RunRecord>>& runs) {
   return std::ranges::all_of(runs,
                              [](const auto& run) { return run.second.reference.has_value(); });
+}
+
+/// Rounds of different machines and runtimes are not comparable; their seconds are.
+bool all_have_simulated_time(const std::vector<std::pair<std::string, RunRecord>>& runs) {
+  return std::ranges::all_of(runs, [](const auto& run) {
+    return std::ranges::all_of(run.second.trace, [](const TracePoint& point) {
+      return point.simulated_seconds.has_value();
+    });
+  });
 }
 
 }  // namespace
@@ -99,32 +112,37 @@ std::string summary_text(const RunRecord& record) {
 }
 
 std::string comparison_table(const std::vector<std::pair<std::string, RunRecord>>& runs) {
-  const bool reference = all_have_reference(runs);
-  std::string text = fmt::format(
-      "{:<14} {:<12} {:>7} {:>17} {:>10} {:>10} {:>8} {:>8} {:>10} {:>10}\n", "method", "outcome",
-      "rounds", "objective", "gap", "rel.error", "to 1e-2", "to 1e-4", "sent", "work time");
+  const bool reference = all_have_reference(runs), simulated = all_have_simulated_time(runs);
+  std::string text =
+      fmt::format("{:<14} {:<12} {:>7} {:>17} {:>10} {:>10} {:>8} {:>8} {:>10} {:>10}{}\n",
+                  "method", "outcome", "rounds", "objective", "gap", "rel.error", "to 1e-2",
+                  "to 1e-4", "sent", "work time", simulated ? "  simulated" : "");
+  std::string reasons;
   for (const auto& [name, record] : runs) {
     const TracePoint& last = record.trace.back();
     text += fmt::format(
-        "{:<14} {:<12} {:>7} {:>17.10g} {:>10} {:>10} {:>8} {:>8} {:>10} {:>10}\n", name,
+        "{:<14} {:<12} {:>7} {:>17.10g} {:>10} {:>10} {:>8} {:>8} {:>10} {:>10}", name,
         name_of(record.outcome.status), record.outcome.rounds, record.objective,
         or_dash(last.objective_gap), or_dash(last.relative_error),
         reference ? rounds_text(record, 1e-2) : "-", reference ? rounds_text(record, 1e-4) : "-",
         human_bytes(static_cast<double>(last.cost.bytes_sent)), human_seconds(last.seconds));
+    text += simulated ? fmt::format(" {:>10}\n", human_seconds(*last.simulated_seconds)) : "\n";
+    for (const std::string& why : record.explanations)
+      reasons += fmt::format("{:<14} {}\n", name, why);
   }
-  return text;
+  return text + (reasons.empty() ? "" : "why\n") + reasons;
 }
 
 Figure convergence_figure(const std::vector<std::pair<std::string, RunRecord>>& runs) {
-  const bool reference = all_have_reference(runs);
+  const bool reference = all_have_reference(runs), simulated = all_have_simulated_time(runs);
   Figure figure{.title = "Convergence",
-                .x_label = "round",
+                .x_label = simulated ? "simulated seconds" : "round",
                 .y_label = reference ? "relative error  sum |x_i - x*|^2 / sum |x_i^0 - x*|^2"
                                      : "stationarity of the mean"};
   for (const auto& [name, record] : runs) {
     Curve curve{.name = name};
     for (const TracePoint& point : record.trace) {
-      curve.x.push_back(static_cast<double>(point.round));
+      curve.x.push_back(simulated ? *point.simulated_seconds : static_cast<double>(point.round));
       curve.y.push_back(reference ? *point.relative_error : point.stationarity);
     }
     figure.curves.push_back(std::move(curve));
