@@ -23,9 +23,8 @@ std::string proportional_work(const Config& config) {
 }
 
 /// Enough for every line that gets there at all.
-std::uint64_t rounds_of(const Scale& scale, WorkMethod method, const WorkRule& rule) {
-  const std::uint64_t lock_step = method == WorkMethod::paper ? 500 : 100;
-  return (scale.quick ? 30 : lock_step) * (rule.free_running ? 5 : 1);
+std::uint64_t rounds_of(WorkMethod method, const WorkRule& rule) {
+  return (method == WorkMethod::paper ? 500 : 100) * (rule.free_running ? 5 : 1);
 }
 
 }  // namespace
@@ -58,7 +57,7 @@ std::vector<Cell> work_cells(const Scale& scale, WorkMethod method, const WorkRu
     config.speeds = machine_speeds;
     config.latency = message_seconds;
     config.work = rule.work.empty() ? proportional_work(config) : rule.work;
-    config.rounds = rounds_of(scale, method, rule);
+    config.rounds = rounds_of(method, rule);
     if (method == WorkMethod::paper) {
       config.local_model = LocalModelKind::linearized;
     } else {

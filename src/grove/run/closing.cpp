@@ -70,7 +70,7 @@ std::string diagnosis(const Config& config, const MethodSetup& setup, Round roun
   if (!is_druid(config.method))
     reason = fmt::format("the step {:.3g} is too long for this problem; try a smaller --step",
                          *config.step);
-  else if (config.local_model == LocalModelKind::linearized && setup.linearized_unstable)
+  else if (config.local_model == LocalModelKind::linearized && setup.beyond_bound)
     reason =
         "the linearized local model is beyond its stability bound; use --local-model augmented or "
         "a larger --prox";
@@ -111,8 +111,10 @@ void close_record(RunRecord& record, const Closing& closing) {
   record.events = events_of(agents);
   std::vector<std::uint64_t> spoken;
   for (const AgentReport& agent : agents) spoken.push_back(agent.broadcasts);
+  // Agents that nobody hears outdo any other cause.
+  const std::string silence = explain_silence(record, problem.instance.graph, spoken);
   for (const std::string& why :
-       {explain_slowness(config, record), explain_silence(record, problem.instance.graph, spoken),
+       {silence.empty() ? explain_slowness(config, record, setup.beyond_bound) : silence,
         explain_events(record)})
     if (!why.empty()) record.explanations.push_back(why);
 }

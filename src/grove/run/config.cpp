@@ -124,8 +124,8 @@ void add_method_options(Config& config, std::vector<Option>& options) {
   options.push_back(
       penalty_option({"penalty", "auto | MU | scalar | diagonal | low-rank:K | full",
                       "weight of the links: mu_z, or the curvature of their ends (auto: curvature "
-                      "for druid-vl; 1e-3 for other methods, minibatch, linearized, --prox tuned "
-                      "and above 2000 coefficients)",
+                      "for druid-vl; for other methods, minibatch, linearized, --prox tuned and "
+                      "above 2000 coefficients a number from the mean curvature at the start)",
                       method},
                      config.penalty));
   options.push_back(number_option(

@@ -11,10 +11,22 @@ namespace grove {
 namespace {
 
 constexpr std::size_t fewest_points = 12;  ///< of a trace from which a rate can be read
+constexpr Round unremarkable = 100;        ///< a run that converged within so many was not slow
 constexpr double standstill = 0.8;         ///< a third of the run that gains less has stalled
 constexpr double rounding = 1e-12;         ///< relative errors near this are as small as they get
-constexpr double sparse_graph = 0.05;  ///< lambda_2 / lambda_max below this: news travels slowly
-constexpr double much_rest = 0.5;      ///< of an agent's rounds
+constexpr double slow_graph = 0.1;         ///< lambda_2 over the mean degree: news travels slowly
+constexpr double much_rest = 0.5;          ///< of an agent's rounds
+constexpr double heavy_prox = 4;           ///< eps_i over what the links of an agent weigh
+
+bool ended_early(const RunRecord& record) {
+  return record.outcome.status == RunStatus::round_limit ||
+         record.outcome.status == RunStatus::interrupted;
+}
+
+bool was_slow(const RunRecord& record) {
+  return ended_early(record) ||
+         (record.outcome.status == RunStatus::converged && record.outcome.rounds > unremarkable);
+}
 
 /// What is left of the two measures that end a run, each relative to its own scale.
 struct Left {
@@ -33,6 +45,22 @@ double least_left(std::span<const TracePoint> part, const RunRecord& record) {
   double least = std::numeric_limits<double>::infinity();
   for (const TracePoint& point : part) least = std::min(least, left_at(point, record).larger());
   return least;
+}
+
+/// The last third of a trace, without the start.
+std::span<const TracePoint> ending(const RunRecord& record) {
+  return std::span(record.trace).last(std::max<std::size_t>(1, record.trace.size() / 3));
+}
+
+/// Whether agents are farther from each other than from being done, by that factor, most of the
+/// time at the end.
+bool disagree(const RunRecord& record, double factor) {
+  const auto points = ending(record);
+  const auto apart = std::ranges::count_if(points, [&](const TracePoint& point) {
+    const Left left = left_at(point, record);
+    return left.consensus > factor * left.stationarity;
+  });
+  return 2 * static_cast<std::size_t>(apart) > points.size();
 }
 
 std::string stalled(const Config& config, double left) {
@@ -62,32 +90,67 @@ std::string hindrance(const Config& config, const RunRecord& record) {
   return "";
 }
 
-/// What holds the slower of the two measures back.
-std::string cause(const Config& config, const RunRecord& record, const Left& left) {
-  if (std::string outside = hindrance(config, record); !outside.empty()) return outside;
+bool is_slow(const ProblemSummary& problem) {
+  const double degree =
+      2 * static_cast<double>(problem.edges) / static_cast<double>(problem.agents);
+  return problem.lambda_2 < slow_graph * degree;
+}
+
+/// How much larger eps_i is than what links of one number weigh, at the agent where it is largest.
+double prox_over_links(const Config& config, const RunRecord& record) {
+  double largest = 0;
+  for (const AgentSummary& agent : record.agents)
+    if (agent.prox && agent.degree > 0)
+      largest =
+          std::max(largest, *agent.prox / (config.penalty * static_cast<double>(agent.degree)));
+  return largest;
+}
+
+std::string why_far(const Config& config, const RunRecord& record) {
+  const std::string fact = "agents agree more closely than they have moved: ";
+  const bool gradient_steps = !is_druid(config.method) || config.method == Method::druid_gd;
+  const bool number = is_druid(config.method) && !config.penalty.curvature();
+  if (number && prox_over_links(config, record) > heavy_prox && !gradient_steps)
+    return fact + "the proximal weight outweighs the links; use a smaller --prox";
+  if (gradient_steps && !(number && prox_over_links(config, record) < 1))
+    return fact +
+           "gradient steps gain little on a badly conditioned problem; use --method druid-vl, or "
+           "scaled features";
+  if (number)
+    return fmt::format("{}the links are stiff; use a smaller --penalty{}", fact,
+                       bears_curvature(config) ? ", or auto" : "");
+  return fact +
+         "the problem is badly conditioned for its regularization; more --l2 or scaled features "
+         "help";
+}
+
+std::string why_apart(const Config& config, const RunRecord& record) {
+  const std::string fact = "agents do not agree yet: ";
+  const ProblemSummary& problem = record.problem;
   const bool number = is_druid(config.method) && !config.penalty.curvature();
   const char* or_auto = bears_curvature(config) ? ", or auto" : "";
-  if (left.consensus <= left.stationarity) {
-    if (number)
-      return fmt::format(
-          "agents agree more closely than they have moved: the links are stiff; use a smaller "
-          "--penalty{}",
-          or_auto);
-    return "agents agree more closely than they have moved: the problem is badly conditioned for "
-           "its regularization; more --l2 or scaled features help";
-  }
-  const ProblemSummary& problem = record.problem;
-  if (problem.lambda_2 < sparse_graph * problem.lambda_max)
+  if (is_slow(problem))
     return fmt::format(
-        "agents do not agree yet: news travels slowly through this graph (lambda_2 {:.2g}, "
-        "lambda_max {:.2g}); more links help",
-        problem.lambda_2, problem.lambda_max);
-  if (number)
-    return fmt::format("agents do not agree yet: the links are soft; use a larger --penalty{}",
-                       or_auto);
+        "{}news travels slowly through this graph (lambda_2 {:.2g} at a mean degree of {:.2g}); "
+        "more links help{}{}",
+        fact, problem.lambda_2,
+        2 * static_cast<double>(problem.edges) / static_cast<double>(problem.agents),
+        number ? ", or a larger --penalty" : "", number ? or_auto : "");
+  if (number) return fmt::format("{}the links are soft; use a larger --penalty{}", fact, or_auto);
   if (config.partition != "even" && config.partition != "stride")
-    return "agents do not agree yet: their shards differ much; evenly dealt samples help";
-  return "agents do not agree yet: this takes more --rounds, or a graph with more links";
+    return fact + "their shards differ much; evenly dealt samples help";
+  return fact + "this takes more --rounds, or a graph with more links";
+}
+
+/// What holds the slower of the two measures back.
+std::string cause(const Config& config, const RunRecord& record, bool beyond_bound) {
+  if (std::string outside = hindrance(config, record); !outside.empty()) return outside;
+  if (beyond_bound && !is_druid(config.method))
+    return fmt::format("the step {:.3g} is longer than is safe; use a smaller --step",
+                       *config.step);
+  // Short gradient steps leave agents apart as well, whatever their links weigh.
+  const double factor = config.method == Method::druid_gd ? 10 : 1;
+  return disagree(record, factor) ? why_apart(config, record) : why_far(config, record);
 }
 
 std::string resting(const RunRecord& record) {
@@ -116,7 +179,7 @@ std::string named(std::span<const AgentId> agents) {
 
 std::string explain_silence(const RunRecord& record, const Graph& graph,
                             std::span<const std::uint64_t> spoken) {
-  if (record.outcome.status != RunStatus::round_limit || spoken.empty()) return "";
+  if (!was_slow(record) || spoken.empty()) return "";
   const std::uint64_t usual = median_of(spoken);
   if (usual < fewest_words) return "";
   std::vector<AgentId> quiet;
@@ -144,32 +207,35 @@ std::string explain_events(const RunRecord& record) {
       agents.size() == 1 ? "agent" : "agents", named(agents), record.events.size());
 }
 
-std::string explain_slowness(const Config& config, const RunRecord& record) {
+std::string explain_slowness(const Config& config, const RunRecord& record, bool beyond_bound) {
   const std::span<const TracePoint> trace(record.trace);
-  if (record.outcome.status != RunStatus::round_limit || !(config.tolerance > 0) ||
-      trace.size() < fewest_points)
-    return "";
-  const std::size_t third = trace.size() / 3;
-  const double before = least_left(trace.subspan(third, third), record);
-  const double now = least_left(trace.last(third), record);
-  if (!std::isfinite(now) || !(before > 0) || now <= config.tolerance) return "";
+  if (!was_slow(record) || !(config.tolerance > 0) || trace.size() < 2) return "";
+  if (!ended_early(record))
+    return fmt::format("took {} rounds: {}.{}", record.outcome.rounds,
+                       config.tolerance < rounding
+                           ? "only rounding is left; a larger --tolerance ends the run earlier"
+                           : cause(config, record, beyond_bound),
+                       resting(record));
+  const auto last = ending(record);
+  const double now = least_left(last, record);
+  if (!std::isfinite(now) || now <= config.tolerance) return "";
   if (now < rounding)
     return fmt::format(
         "not converged: only rounding is left ({:.1e} of its scale); a larger --tolerance ends the "
         "run earlier.",
         now);
-  if (now > standstill * before) {
-    const std::string reason = stalled(config, now);
-    if (!reason.empty()) return "not converged: " + reason + "." + resting(record);
-  }
-  const double gained = std::log(before / now);
-  const auto in_rounds = static_cast<double>(trace.back().round - trace[2 * third - 1].round);
   std::string outlook;
-  if (gained > 0)
-    outlook = fmt::format(" At this pace about {:.0f} more rounds are needed.",
-                          std::ceil(std::log(now / config.tolerance) / gained * in_rounds));
-  return "not converged: " + cause(config, record, left_at(trace.back(), record)) + "." + outlook +
-         resting(record);
+  if (trace.size() >= fewest_points) {
+    const double before = least_left(trace.last(2 * last.size()).first(last.size()), record);
+    const std::string reason = now > standstill * before ? stalled(config, now) : "";
+    if (!reason.empty()) return "not converged: " + reason + "." + resting(record);
+    const Round since = trace[trace.size() - last.size() - 1].round;
+    if (now < before)
+      outlook = fmt::format(" At this pace about {:.0f} more rounds are needed.",
+                            std::ceil(std::log(now / config.tolerance) / std::log(before / now) *
+                                      static_cast<double>(last.back().round - since)));
+  }
+  return "not converged: " + cause(config, record, beyond_bound) + "." + outlook + resting(record);
 }
 
 }  // namespace grove

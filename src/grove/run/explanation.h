@@ -9,12 +9,14 @@
 
 namespace grove {
 
-/// Why a run that ended at its round limit had not converged by then, and what to change: one
-/// sentence for a person, drawn from the trace and the problem. Empty where nothing can be said.
-std::string explain_slowness(const Config& config, const RunRecord& record);
+/// Why a run did not converge, or took many rounds to, and what to change: one sentence for a
+/// person, drawn from the settings, the trace and the problem. Empty where nothing can be said.
+/// `beyond_bound`: its settings are not guaranteed to be stable (MethodSetup).
+std::string explain_slowness(const Config& config, const RunRecord& record,
+                             bool beyond_bound = false);
 
-/// Which agents hardly ever spoke in a run that has not converged, and who waited for them.
-/// `spoken`: activations by agent; may be empty, if unknown.
+/// Which agents hardly ever spoke in such a run, and who waited for them. `spoken`: activations by
+/// agent.
 std::string explain_silence(const RunRecord& record, const Graph& graph,
                             std::span<const std::uint64_t> spoken);
 

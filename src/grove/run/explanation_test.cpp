@@ -1,6 +1,7 @@
 #include "grove/run/explanation.h"
 
 #include <cmath>
+#include <functional>
 
 #include <gtest/gtest.h>
 
@@ -14,7 +15,7 @@ namespace {
 RunRecord shrinking(double stationarity, double consensus) {
   RunRecord record;
   record.outcome.status = RunStatus::round_limit;
-  record.problem = {.agents = 4, .lambda_max = 4, .lambda_2 = 2};
+  record.problem = {.agents = 4, .edges = 4, .lambda_max = 4, .lambda_2 = 2};
   record.agents.assign(4, AgentSummary{});
   record.solution = Vector{{3, 4}};  // norm 5
   for (Round round = 0; round <= 90; ++round)
@@ -101,10 +102,47 @@ TEST(Explanation, SaysHowMuchAgentsRested) {
   EXPECT_TRUE(mentions(explain_slowness(with_number(), record), "rested in 60 %"));
 }
 
-TEST(Explanation, IsSilentWhereNothingWasWanted) {
+TEST(Explanation, OfAConvergedRunOnlyIfItWasSlow) {
   RunRecord record = shrinking(0.95, 0.9);
   record.outcome.status = RunStatus::converged;
+  record.outcome.rounds = 90;
   EXPECT_EQ(explain_slowness(with_number(), record), "");
+  record.outcome.rounds = 250;
+  const std::string text = explain_slowness(with_number(), record);
+  EXPECT_TRUE(mentions(text, "took 250 rounds: ")) << text;
+  EXPECT_TRUE(mentions(text, "smaller --penalty")) << text;
+}
+
+TEST(Explanation, OfAnInterruptedRun) {
+  RunRecord record = shrinking(0.95, 0.9);
+  record.outcome.status = RunStatus::interrupted;
+  EXPECT_TRUE(mentions(explain_slowness(with_number(), record), "not converged: agents agree"));
+}
+
+TEST(Explanation, OfAShortTraceHasACauseAndNoPace) {
+  RunRecord record = shrinking(0.95, 0.9);
+  record.trace = {record.trace.front(), record.trace.back()};
+  const std::string text = explain_slowness(with_number(), record);
+  EXPECT_TRUE(mentions(text, "smaller --penalty")) << text;
+  EXPECT_FALSE(mentions(text, "pace")) << text;
+}
+
+TEST(Explanation, NamesGradientStepsAndHeavyProximalTerms) {
+  RunRecord record = shrinking(0.95, 0.9);
+  for (AgentSummary& agent : record.agents) agent.degree = 2, agent.prox = 5;  // links weigh 0.2
+  Config config = with_number();
+  EXPECT_TRUE(mentions(explain_slowness(config, record), "smaller --prox"));
+  config.method = Method::druid_gd;
+  EXPECT_TRUE(mentions(explain_slowness(config, record), "gradient steps"));
+  config.penalty = 1e3;
+  EXPECT_TRUE(mentions(explain_slowness(config, record), "smaller --penalty"));
+  config.method = Method::pg_extra;
+  config.step = 7;
+  EXPECT_TRUE(mentions(explain_slowness(config, record), "gradient steps"));
+  EXPECT_TRUE(mentions(explain_slowness(config, record, true), "step 7 is longer than is safe"));
+}
+
+TEST(Explanation, IsSilentWhereNothingWasWanted) {
   Config endless = with_number();
   endless.tolerance = 0;
   EXPECT_EQ(explain_slowness(endless, shrinking(0.95, 0.9)), "");
@@ -141,6 +179,64 @@ TEST(Explanation, NamesANeighbourThatIsHardlyHeard) {
   RunRecord converged = record;
   converged.outcome.status = RunStatus::converged;
   EXPECT_EQ(explain_silence(converged, path, std::vector<std::uint64_t>{90, 88, 5, 91}), "");
+}
+
+struct RealRun {
+  std::string name;
+  std::function<void(Config&)> change;
+  std::string cause;
+};
+
+std::ostream& operator<<(std::ostream& out, const RealRun& real) { return out << real.name; }
+
+/// Ten agents on the default graph, each run with one thing wrong.
+std::vector<RealRun> real_runs() {
+  return {
+      {"Loss", [](Config& c) { c.link = LinkKind::edge, c.loss_rate = 0.9, c.rounds = 40; },
+       "90 % of the messages are lost"},
+      {"Delay", [](Config& c) { c.link = LinkKind::edge, c.delay = 50, c.rounds = 60; },
+       "up to 50 rounds late"},
+      {"Rest", [](Config& c) { c.participation = "0.02"; }, "rest most of the time"},
+      {"DeadAgent", [](Config& c) { c.participation = "1,1,1,1,1,1,1,1e-9,1,1"; },
+       "hardly heard: agent 7"},
+      {"SlowGraph", [](Config& c) { c.agents = 40, c.graph = "ring"; },
+       "slowly through this graph"},
+      {"SlowGraphThatConverged",
+       [](Config& c) { c.agents = 40, c.graph = "ring", c.rounds = 2000, c.tolerance = 1e-5; },
+       "slowly through this graph"},
+      {"SoftLinks", [](Config& c) { c.penalty = 1e-7; }, "larger --penalty"},
+      {"StiffLinks", [](Config& c) { c.penalty = 10; }, "smaller --penalty"},
+      {"HeavyProx", [](Config& c) { c.penalty = 1e-3, c.prox = ProxChoice(10.0); },
+       "smaller --prox"},
+      {"GradientSteps", [](Config& c) { c.method = Method::druid_gd; }, "gradient steps"},
+      {"Rounding", [](Config& c) { c.tolerance = 1e-18, c.rounds = 200, c.l2 = 0.01; },
+       "only rounding is left"},
+      {"Noise",
+       [](Config& c) {
+         c.sampling = SamplingKind::minibatch, c.batch_gradient = 20, c.batch_hessian = 40;
+         c.rounds = 300, c.l2 = 0.01, c.penalty = 0.01;
+       },
+       "noise floor"},
+      {"OnlyEndsMeasured", [](Config& c) { c.penalty = 10, c.measure_every = 0; },
+       "smaller --penalty"},
+  };
+}
+
+class ExplanationOfARealRun : public testing::TestWithParam<RealRun> {};
+INSTANTIATE_TEST_SUITE_P(Every, ExplanationOfARealRun, testing::ValuesIn(real_runs()),
+                         [](const auto& tested) { return tested.param.name; });
+
+TEST_P(ExplanationOfARealRun, NamesWhatIsWrongWithIt) {
+  Config config;
+  config.data = "synthetic:ijcnn-like,samples=600";
+  config.rounds = 100;
+  config.threads = 1;
+  GetParam().change(config);
+  const auto record = run(config);
+  ASSERT_TRUE(record) << record.error().text();
+  ASSERT_FALSE(record->explanations.empty());
+  EXPECT_TRUE(mentions(record->explanations.front(), GetParam().cause))
+      << record->explanations.front();
 }
 
 TEST(Explanation, NamesTheDeadNeighbourOfARun) {

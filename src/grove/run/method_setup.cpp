@@ -8,6 +8,7 @@
 
 #include "grove/base/text.h"
 #include "grove/network/spectrum.h"
+#include "grove/run/penalty_number.h"
 #include "grove/run/work_choice.h"
 #include "grove/schedule/machine_options.h"
 #include "grove/theory/stability.h"
@@ -92,8 +93,6 @@ DruidOptions druid_options(const Config& config, const Instance& instance, Agent
           .solver = solver_of(config)};
 }
 
-/// What auto stands for where links are weighed by one number.
-constexpr double automatic_number = 1e-3;
 /// Beyond, the few d x d matrices that curvature adds to an agent's one are no longer small change.
 constexpr Index largest_full = 16'000;  ///< coefficients; a curvature is then 0.5 GB on a link
 constexpr Index largest_with_curvature = 2000;
@@ -111,7 +110,18 @@ Status set_up_machines(Config& config, const Instance& instance, MethodSetup& se
   return success();
 }
 
+/// Why agents take as many steps as they do, where that was left to them.
 void set_up_work(Config& config, const Instance& instance, MethodSetup& setup) {
+  if (!takes_local_steps(config.method) || !config.work.starts_with("auto")) return;
+  if (config.work != "auto" || !setup.machines) {
+    const char* fewer =
+        config.penalty.curvature() ? ", fewer once one gains what a quadratic promises" : "";
+    for (const int steps : setup.work_loads)
+      setup.work_reasons.push_back(fmt::format(
+          "{}{} {}{}", config.work == "auto" ? "speeds are not known: " : "as given: ", steps,
+          steps == 1 ? "step" : "steps", fewer));
+    return;
+  }
   std::vector<WorkChoice> choices = choose_work(config, instance, *setup.machines);
   for (std::size_t i = 0; i < choices.size(); ++i) {
     setup.work_loads[i] = choices[i].steps;
@@ -139,6 +149,14 @@ Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& s
                                                      .sampling = sampling_of(config)});
   }
   return success();
+}
+
+/// Makes a weight out of auto.
+void settle_penalty(Config& config, const Instance& instance) {
+  if (const auto form = automatic_curvature(config, instance.dimension()))
+    config.penalty = *form;
+  else
+    config.penalty = automatic_number(*instance.mean, instance.start(), instance.graph);
 }
 
 /// Batches that grow keep the Hessian of one as a matrix.
@@ -179,6 +197,19 @@ MethodOptions gossip_options(Method method, double step) {
   }
 }
 
+void set_up_gossip(Config& config, const Instance& instance, MethodSetup& setup) {
+  double smoothness = 0;
+  for (const auto& objective : instance.objectives)
+    smoothness = std::max(smoothness, objective->smoothness());
+  if (!config.step) config.step = smoothness > 0 ? 1 / smoothness : 1;
+  setup.options.assign(config.agents, gossip_options(config.method, *config.step));
+  setup.beyond_bound = *config.step * smoothness > 2;
+  if (setup.beyond_bound)
+    setup.notes.push_back(
+        fmt::format("--step {:.4g} is longer than 2/L = {:.4g}, beyond which {} need not converge",
+                    *config.step, 2 / smoothness, name_of(config.method)));
+}
+
 void note_clamped_batches(const Config& config, const Instance& instance,
                           std::vector<std::string>& notes) {
   if (config.method != Method::druid_vl || config.sampling != SamplingKind::minibatch) return;
@@ -193,17 +224,46 @@ void note_clamped_batches(const Config& config, const Instance& instance,
           size, smallest));
 }
 
-/// Given, and of no use: most likely meant for another method or file.
-void note_idle_options(const Config& config, std::vector<std::string>& notes) {
-  const auto idle = [&](std::string_view option, std::string_view because) {
-    notes.push_back(fmt::format("{} has no effect: {}", option, because));
+/// Given, and of no use: most likely meant for another method or file. An option that was given as
+/// it is anyway cannot be told from one that was not.
+void note_idle_options(const Config& config, const Instance& instance,
+                       std::vector<std::string>& notes) {
+  using Flags = std::vector<std::pair<const char*, bool>>;  // and whether they were given
+  const auto idle = [&](const Flags& flags, const std::string& because) {
+    std::vector<std::string_view> given;
+    for (const auto& [flag, is_given] : flags)
+      if (is_given) given.emplace_back(flag);
+    if (!given.empty())
+      notes.push_back(fmt::format("{} {} no effect: {}", fmt::join(given, ", "),
+                                  given.size() == 1 ? "has" : "have", because));
   };
-  if (config.step && is_druid(config.method))
-    idle("--step", name_of(config.method) + " goes by --penalty and --prox");
-  if (config.sampling != SamplingKind::full && config.method != Method::druid_vl)
-    idle("--sampling", name_of(config.method) + " looks at all samples");
-  if (!config.label_column.empty() && config.data.find(".csv") == std::string::npos)
-    idle("--label-column", "only CSV files name their columns");
+  const Config usual;
+  const std::string method = name_of(config.method);
+  const std::pair work{"--work", config.work != usual.work};
+  const std::pair model{"--local-model", config.local_model != usual.local_model};
+  if (!is_druid(config.method))
+    idle({work,
+          model,
+          {"--penalty", !config.penalty.is_auto()},
+          {"--theta-penalty", config.theta_penalty.has_value()},
+          {"--prox", config.prox.has_value()}},
+         method + " goes by --step");
+  else if (!takes_local_steps(config.method))
+    idle({work, model}, method + " takes one local step");
+  if (is_druid(config.method)) {
+    idle({{"--step", config.step.has_value()}}, method + " goes by --penalty and --prox");
+    idle({{"--theta-penalty", config.theta_penalty && instance.regularizer.trivial()}},
+         "there is no regularizer to keep a copy for");
+  }
+  if (config.method != Method::druid_vl)
+    idle({{"--sampling", config.sampling != usual.sampling}}, method + " looks at all samples");
+  if (config.method != Method::druid_vl || config.sampling == SamplingKind::full)
+    idle({{"--batch-gradient", config.batch_gradient != usual.batch_gradient},
+          {"--batch-hessian", config.batch_hessian != usual.batch_hessian}},
+         "steps look at all samples");
+  idle({{"--label-column",
+         !config.label_column.empty() && config.data.find(".csv") == std::string::npos}},
+       "only CSV files name their columns");
 }
 
 void note_linearized_bound(const Config& config, const Instance& instance, MethodSetup& setup) {
@@ -215,7 +275,7 @@ void note_linearized_bound(const Config& config, const Instance& instance, Metho
   for (const auto& options : setup.options)
     setting.prox.push_back(std::get<DruidOptions>(options).prox);
   const LinearizedStability stability = linearized_stability(instance.graph, setting);
-  setup.linearized_unstable = !stability.guaranteed;
+  setup.beyond_bound = !stability.guaranteed;
   if (stability.guaranteed) return;
   std::vector<std::uint32_t> offending;
   offending.reserve(stability.offending.size());
@@ -258,15 +318,14 @@ void write_back(const MethodSetup& setup, Config& config) {
 
 }  // namespace
 
-PenaltyChoice automatic_penalty(const Config& config, Index dimension) {
-  if (bears_curvature(config) && dimension <= largest_with_curvature)
-    return automatic_form(dimension, config.l1 > 0);
-  return automatic_number;
+std::optional<CurvatureForm> automatic_curvature(const Config& config, Index dimension) {
+  if (!bears_curvature(config) || dimension > largest_with_curvature) return std::nullopt;
+  return automatic_form(dimension, config.l1 > 0);
 }
 
 Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
   MethodSetup setup;
-  note_idle_options(config, setup.notes);
+  note_idle_options(config, instance, setup.notes);
   auto work = make_work_loads(config.work, config.agents, config.seed);
   if (!work) return work.error();
   auto participation = make_participation(config.participation, config.agents);
@@ -278,9 +337,8 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
   setup.participation = std::move(*participation);
   if (Status status = set_up_machines(config, instance, setup); !status) return status.error();
 
-  if (config.penalty.is_auto()) config.penalty = automatic_penalty(config, instance.dimension());
-  if (setup.machines && config.work == "auto" && takes_local_steps(config.method))
-    set_up_work(config, instance, setup);
+  if (config.penalty.is_auto() && is_druid(config.method)) settle_penalty(config, instance);
+  set_up_work(config, instance, setup);
   if (config.penalty.curvature()) {
     if (Status status = set_up_curvature(config, instance, setup); !status) return status.error();
   } else if (is_druid(config.method)) {
@@ -293,11 +351,7 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
     note_clamped_batches(config, instance, setup.notes);
     note_linearized_bound(config, instance, setup);
   } else {
-    double smoothness = 0;
-    for (const auto& objective : instance.objectives)
-      smoothness = std::max(smoothness, objective->smoothness());
-    if (!config.step) config.step = smoothness > 0 ? 1 / smoothness : 1;
-    setup.options.assign(config.agents, gossip_options(config.method, *config.step));
+    set_up_gossip(config, instance, setup);
   }
   write_back(setup, config);
   return setup;

@@ -16,16 +16,18 @@ constexpr AgentId regularizer_holder{0};
 struct MethodSetup {
   std::vector<MethodOptions> options;     ///< by agent
   std::vector<int> work_loads;            ///< E_i
-  std::vector<std::string> work_reasons;  ///< by agent, where E_i was chosen for its machine
+  std::vector<std::string> work_reasons;  ///< by agent, where E_i was chosen
   std::vector<double> participation;
   std::vector<double> speeds;        ///< of the simulated machines; empty without any
   std::optional<Machines> machines;  ///< with their links
   std::vector<std::string> notes;    ///< what the user should know before the run
-  bool linearized_unstable = false;  ///< several linearized steps, beyond their stability bound
+  /// Several linearized steps, or a --step, beyond what is guaranteed to be stable.
+  bool beyond_bound = false;
 };
 
-/// The weight of the links where none was given, for so many coefficients.
-PenaltyChoice automatic_penalty(const Config& config, Index dimension);
+/// How the curvature of their ends weighs links where no weight was given, for so many
+/// coefficients; nothing where one number does.
+std::optional<CurvatureForm> automatic_curvature(const Config& config, Index dimension);
 
 /// Derives the settings that were not given; `config` is updated to what is used.
 Result<MethodSetup> set_up_method(Config& config, const Instance& instance);

@@ -62,7 +62,7 @@ struct AgentSummary {
   double participation = 1;
   std::optional<double> prox;   ///< eps_i, in the DRUID family
   std::optional<double> speed;  ///< of its simulated machine
-  std::string work_reason;      ///< why E_i is what it is, where it was chosen for the machine
+  std::string work_reason;      ///< why E_i is what it is, where it was chosen
 };
 
 /// What an agent's safeguard did.

@@ -81,6 +81,8 @@ class Training {
 
   std::optional<RunStatus> verdict(const Stopping& stopping) const {
     if (stopping.diverged(measures_)) return RunStatus::diverged;
+    if (!is_druid(config_.method) && setup_.beyond_bound && Stopping::wanders(record_.trace))
+      return RunStatus::diverged;
     if (stopping.converged(measures_)) return RunStatus::converged;
     if (runtime_->round() >= config_.rounds) return RunStatus::round_limit;
     if (hooks_.interrupted()) return RunStatus::interrupted;

@@ -279,14 +279,78 @@ TEST(Run, SaysWhichOptionsHaveNoEffect) {
   EXPECT_TRUE(notes_with([](Config& config) {
                 config.step = 0.1;
                 config.method = Method::nids;
+                config.penalty = {};
               }).empty());
+  EXPECT_EQ(notes_with([](Config& config) {
+              config.method = Method::pg_extra;
+              config.work = "7";
+              config.prox = 0.1;
+            }),
+            std::vector<std::string>{
+                "--work, --penalty, --prox have no effect: pg-extra goes by --step"});
+  EXPECT_EQ(notes_with([](Config& config) { config.theta_penalty = 1; }),
+            std::vector<std::string>{
+                "--theta-penalty has no effect: there is no regularizer to keep a copy for"});
+  EXPECT_EQ(notes_with([](Config& config) { config.batch_gradient = 20; }),
+            std::vector<std::string>{"--batch-gradient has no effect: steps look at all samples"});
+  EXPECT_EQ(notes_with([](Config& config) {
+              config.method = Method::exact_admm;
+              config.work = "7";
+            }),
+            std::vector<std::string>{"--work has no effect: exact-admm takes one local step"});
   EXPECT_EQ(notes_with([](Config& config) {
               config.method = Method::druid_newton;
               config.sampling = SamplingKind::minibatch;
               config.batch_gradient = config.batch_hessian = 1;
               config.label_column = "y";
             }).size(),
-            2u);
+            3u);
+}
+
+// The logistic loss has bounded gradients: a step a thousand times too long throws the agents
+// about, but never makes them overflow.
+TEST(Divergence, OfAStepThatWandersForEverIsNoticed) {
+  Config config = small();
+  config.data = "synthetic:ijcnn-like,samples=600";
+  config.penalty = {};
+  config.l2 = 0;
+  config.method = Method::pg_extra;
+  config.step = 1000;
+  const RunRecord record = must_run(config);
+  EXPECT_EQ(record.outcome.status, RunStatus::diverged);
+  EXPECT_TRUE(mentions(record.outcome.detail, "smaller --step")) << record.outcome.detail;
+  ASSERT_EQ(record.notes.size(), 1u);
+  EXPECT_TRUE(mentions(record.notes[0], "longer than 2/L")) << record.notes[0];
+}
+
+TEST(Divergence, IsNotBlamedOnALongStepThatConverges) {
+  Config config = small();
+  config.penalty = {};
+  config.method = Method::nids;
+  config.rounds = 1;
+  const double usual = must_run(config).config.at("step");  // 1/L
+  config.step = 2.5 * usual;
+  config.rounds = 2000;
+  const RunRecord record = must_run(config);
+  EXPECT_EQ(record.outcome.status, RunStatus::converged);
+  EXPECT_EQ(record.notes.size(), 1u);
+}
+
+TEST(Work, ThatWasLeftToTheAgentsIsExplained) {
+  Config config = small();
+  config.rounds = 1;
+  EXPECT_EQ(must_run(config).agents[0].work_reason, "speeds are not known: 5 steps");
+  config.penalty = {};
+  const RunRecord record = must_run(config);
+  EXPECT_EQ(record.agents[0].work_reason,
+            "speeds are not known: 5 steps, fewer once one gains what a quadratic promises");
+  config.work = "auto:1,2,3,4,5";
+  EXPECT_TRUE(mentions(must_run(config).agents[1].work_reason, "as given: 2 steps"));
+  config.work = "2";
+  EXPECT_EQ(must_run(config).agents[0].work_reason, "");
+  config.work = "auto";
+  config.method = Method::druid_newton;
+  EXPECT_EQ(must_run(config).agents[0].work_reason, "");
 }
 
 }  // namespace

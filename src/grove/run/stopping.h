@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "grove/run/measures.h"
+#include "grove/run/record.h"
 
 namespace grove {
 
@@ -26,6 +28,16 @@ class Stopping {
   /// Iterates overflowed, or the objective is a million times its start: no run comes back.
   bool diverged(const Measures& now) const {
     return !now.finite || now.objective > 1e6 * std::abs(start_.objective);
+  }
+
+  /// For steps that are not guaranteed to converge: the objective was above its start in each of
+  /// the last hundred measured rounds. Bounded gradients keep such a run from overflowing.
+  static bool wanders(std::span<const TracePoint> trace) {
+    constexpr std::size_t patience = 100;
+    return trace.size() > patience &&
+           std::ranges::all_of(trace.last(patience), [&](const TracePoint& point) {
+             return point.objective > trace.front().objective;
+           });
   }
 
  private:

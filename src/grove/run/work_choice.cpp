@@ -35,9 +35,12 @@ WorkChoice choose_work(const WorkTimes& times, bool free_running) {
       free_running ? times.neighbour_step : times.neighbour_turn - (times.turn - times.step);
   const double fitting = std::floor((waiting + small_change * times.turn) / times.step);
   const int steps = static_cast<int>(std::clamp(fitting, 1.0, most_steps));
+  if (steps == 1 && times.neighbour.empty())
+    return {1, "it has no neighbours: a step does as much in the next round"};
   if (steps == 1)
-    return {1,
-            fmt::format("a second step of {} would keep others waiting", milliseconds(times.step))};
+    return {1, fmt::format("a second step of {} would {}", milliseconds(times.step),
+                           free_running ? fmt::format("miss the news that {} has", times.neighbour)
+                                        : "keep others waiting")};
   if (waiting < 2 * times.step)
     return {steps, fmt::format("steps of {} are little beside messages that take {}",
                                milliseconds(times.step), milliseconds(times.turn - times.step))};

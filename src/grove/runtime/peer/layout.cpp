@@ -13,6 +13,7 @@
 #include "grove/network/topology.h"
 #include "grove/run/instance.h"
 #include "grove/run/method_setup.h"
+#include "grove/run/penalty_number.h"
 #include "grove/runtime/peer/certificates.h"
 #include "grove/runtime/peer/free_ports.h"
 #include "grove/runtime/peer/training_keys.h"
@@ -55,9 +56,7 @@ Result<Plan> make_plan(const Config& config) {
               std::move(*ports)};
 }
 
-/// A quarter of the data's mean curvature per coordinate at x = 0, shared out among the links of an
-/// agent. On ijcnn1 and on ijcnn-like data that is within a factor of two of the best scalar
-/// penalty (measured: 1e-3 to 3e-3; three times more or less doubles the rounds).
+/// From a few thousand rows of all the data, which `grove network init` still has in one place.
 double default_penalty(const Config& config, const Plan& plan) {
   std::vector<std::uint32_t> rows;
   const auto total = static_cast<std::uint32_t>(plan.data.samples.count());
@@ -66,22 +65,13 @@ double default_penalty(const Config& config, const Plan& plan) {
   const auto objective =
       make_shard_objective(take_rows(plan.data.samples, rows),
                            {.loss = config.loss, .l2 = config.l2, .intercept = config.intercept});
-  const Index dimension = objective->dimension();
-  ObjectiveScratch scratch;
-  Vector gradient(dimension);
-  Matrix hessian;
-  if (dimension > 2000) return objective->smoothness() / static_cast<double>(dimension);
-  objective->evaluate(Vector::Zero(dimension), Batch::all(), &gradient, &hessian, scratch);
-  const double degree =
-      2.0 * static_cast<double>(plan.graph.edges().size()) / static_cast<double>(config.agents);
-  const double curvature = hessian.trace() / static_cast<double>(dimension);
-  return curvature / (4 * std::max(1.0, degree));
+  return automatic_number(*objective, Vector::Zero(objective->dimension()), plan.graph);
 }
 
 /// Every peer makes the same form out of auto; a number it could not know without the others.
 Status settle_penalty(Config& config, const Plan& plan) {
   const Index dimension = plan.data.samples.dimension() + (config.intercept ? 1 : 0);
-  if (config.penalty.is_auto() && !automatic_penalty(config, dimension).curvature())
+  if (config.penalty.is_auto() && !automatic_curvature(config, dimension))
     config.penalty = default_penalty(config, plan);
   const CurvatureForm* form = config.penalty.curvature();
   if (form == nullptr) return success();
