@@ -151,12 +151,28 @@ Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& s
   return success();
 }
 
+/// Both ends of a link keep the other's curvature and that of the link.
+double curvature_bytes(CurvatureForm form, const Instance& instance) {
+  const auto links = static_cast<double>(instance.graph.edges().size());
+  return 4 * links * static_cast<double>(form.words(instance.dimension()) * sizeof(double));
+}
+
 /// Makes a weight out of auto.
-void settle_penalty(Config& config, const Instance& instance) {
-  if (const auto form = automatic_curvature(config, instance.dimension()))
-    config.penalty = *form;
-  else
+void settle_penalty(Config& config, const Instance& instance, std::vector<std::string>& notes) {
+  constexpr double most_bytes = 1e9;  // in all; graphs with a hundred links an agent come here
+  const auto form = automatic_curvature(config, instance.dimension());
+  if (!form) {
     config.penalty = automatic_number(*instance.mean, instance.start(), instance.graph);
+    return;
+  }
+  config.penalty = *form;
+  const double bytes = curvature_bytes(*form, instance);
+  if (bytes <= most_bytes) return;
+  config.penalty = CurvatureForm{CurvatureShape::diagonal};
+  notes.push_back(fmt::format(
+      "curvatures of {} links would take {:.1f} GB, so that --penalty auto is diagonal; a graph "
+      "with fewer links converges in fewer bytes",
+      instance.graph.edges().size(), bytes / 1e9));
 }
 
 /// Batches that grow keep the Hessian of one as a matrix.
@@ -337,7 +353,8 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
   setup.participation = std::move(*participation);
   if (Status status = set_up_machines(config, instance, setup); !status) return status.error();
 
-  if (config.penalty.is_auto() && is_druid(config.method)) settle_penalty(config, instance);
+  if (config.penalty.is_auto() && is_druid(config.method))
+    settle_penalty(config, instance, setup.notes);
   set_up_work(config, instance, setup);
   if (config.penalty.curvature()) {
     if (Status status = set_up_curvature(config, instance, setup); !status) return status.error();

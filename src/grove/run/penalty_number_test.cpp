@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "grove/network/topology.h"
+#include "grove/run/method_setup.h"
 #include "grove/run/run.h"
 
 namespace grove {
@@ -61,8 +62,8 @@ TEST(AutomaticNumber, IsPositiveWhereTheStartHasNoCurvature) {
 TEST(AutomaticNumber, MakesRoundsIndependentOfTheUnitsOfTheFeatures) {
   Config config;
   config.rounds = 1000;
-  for (const Method method : {Method::druid_newton, Method::druid_gd, Method::druid_bfgs,
-                              Method::exact_admm}) {
+  for (const Method method :
+       {Method::druid_newton, Method::druid_gd, Method::druid_bfgs, Method::exact_admm}) {
     config.method = method;
     std::vector<Round> rounds;
     for (const char* scale : {"0.001", "1", "1000"}) {
@@ -77,6 +78,20 @@ TEST(AutomaticNumber, MakesRoundsIndependentOfTheUnitsOfTheFeatures) {
     EXPECT_NEAR(static_cast<double>(rounds[2]), static_cast<double>(rounds[1]), 1)
         << name_of(method);
   }
+}
+
+// 499,500 links of 22 (22 + 1) / 2 floats, four times: 2.0 GB.
+TEST(AutomaticPenalty, IsDiagonalWhereMatricesOfAllLinksWouldFillTheMemory) {
+  Config config;
+  config.agents = 1000;
+  config.graph = "complete";
+  const Instance instance = std::move(*make_instance(config));
+  const auto setup = set_up_method(config, instance);
+  ASSERT_TRUE(setup) << setup.error().text();
+  ASSERT_TRUE(config.penalty.curvature());
+  EXPECT_EQ(config.penalty.curvature()->shape, CurvatureShape::diagonal);
+  ASSERT_EQ(setup->notes.size(), 1u);
+  EXPECT_NE(setup->notes[0].find("2.0 GB"), std::string::npos) << setup->notes[0];
 }
 
 }  // namespace
