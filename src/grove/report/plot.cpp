@@ -69,8 +69,10 @@ std::string script_of(const Figure& figure, bool svg, const std::string& output)
           : "set terminal pngcairo size 1290,810 enhanced font 'Helvetica,17' background "
             "'#ffffff'\n";
   script += fmt::format("set output {}\n", gnuplot_text(output));
+  // An empty line below the label keeps the legend away from it.
   script += fmt::format(
-      "set title {} noenhanced\nset xlabel {} noenhanced offset 0,0.4\nset ylabel {} noenhanced\n",
+      "set title {} noenhanced\nset xlabel {}.\"\\n\" noenhanced offset 0,0.4\n"
+      "set ylabel {} noenhanced\n",
       gnuplot_text(figure.title), gnuplot_text(figure.x_label), gnuplot_text(figure.y_label));
   if (figure.log_x) script += "set logscale x\nset format x '10^{%L}'\n";
   if (figure.log_y) script += "set logscale y\nset format y '10^{%L}'\n";
