@@ -27,12 +27,13 @@ struct Ending {
   std::vector<std::uint32_t> raised;  ///< agents that raised their links, once for every time
 };
 
-Ending play(const Problem& problem, bool watchful) {
+Ending play(const Problem& problem, bool watchful, LinkKind link = LinkKind::broadcast) {
   const Instance instance = problem.instance();
   const Vector optimum = problem.prepared().reference->x;
   EXPECT_LT(optimality_violation(problem, optimum), 1e-10);
   Config config;
   config.agents = problem.agents();
+  config.link = link;
   MethodSetup setup = *set_up_method(config, instance);
   for (MethodOptions& options : setup.options)
     std::get<CurvatureDruidOptions>(options).watchful = watchful;
@@ -48,20 +49,24 @@ Ending play(const Problem& problem, bool watchful) {
 }
 
 TEST(StallSafeguard, RaisesTheLinksAtABottleneckSoThatTheRunConverges) {
-  const Ending without = play(dumbbell(), false), with = play(dumbbell(), true);
-  EXPECT_TRUE(without.raised.empty());
-  EXPECT_LT(2 * with.rounds, without.rounds) << with.rounds << " and " << without.rounds;
-  EXPECT_FALSE(with.raised.empty());
-  for (const std::uint32_t agent : with.raised) EXPECT_TRUE(agent == 7 || agent == 8) << agent;
+  for (const LinkKind link : {LinkKind::broadcast, LinkKind::edge}) {
+    const Ending without = play(dumbbell(), false, link), with = play(dumbbell(), true, link);
+    EXPECT_TRUE(without.raised.empty());
+    EXPECT_LT(2 * with.rounds, without.rounds) << with.rounds << " and " << without.rounds;
+    EXPECT_FALSE(with.raised.empty());
+    for (const std::uint32_t agent : with.raised) EXPECT_TRUE(agent == 7 || agent == 8) << agent;
+  }
 }
 
 TEST(StallSafeguard, LeavesRunsAloneThatMakeProgress) {
   for (const char* graph : {"ring", "star", "complete", "path"}) {
     const Problem problem =
         make_problem({.agents = 12, .samples = 240, .features = 4, .graph = graph});
-    const Ending without = play(problem, false), with = play(problem, true);
-    EXPECT_TRUE(with.raised.empty()) << graph;
-    EXPECT_EQ(with.rounds, without.rounds) << graph;
+    for (const LinkKind link : {LinkKind::broadcast, LinkKind::edge}) {
+      const Ending without = play(problem, false, link), with = play(problem, true, link);
+      EXPECT_TRUE(with.raised.empty()) << graph;
+      EXPECT_EQ(with.rounds, without.rounds) << graph;
+    }
   }
 }
 

@@ -25,7 +25,13 @@ void CurvatureBroadcastLinks::add_pull(const Vector&, Vector& pull) const {
   for (Index slot = 0; slot < dual_.cols(); ++slot) pull += dual_.col(slot) + bent_.col(slot);
 }
 
-double CurvatureBroadcastLinks::tension(const Vector& x) const {
+double CurvatureBroadcastLinks::movement(const Vector& step) {
+  product_.noalias() = weights_.sum() * step;
+  return step.dot(product_);
+}
+
+/// A neighbour that rests is known to stay where it was.
+std::optional<double> CurvatureBroadcastLinks::news_of_tension(const Vector& x) {
   double sum = 0;
   for (Index slot = 0; slot < dual_.cols(); ++slot)
     sum += 2 * bent_.col(slot).dot(x - heard_.col(slot));

@@ -15,7 +15,8 @@ class CurvatureBroadcastLinks final : public CurvatureLinks {
   void publish(Curvature own, std::uint64_t version, const Vector& x) override;
   bool outrun() const override { return false; }
   void add_pull(const Vector& x, Vector& pull) const override;
-  double tension(const Vector& x) const override;
+  double movement(const Vector& step) override;
+  std::optional<double> news_of_tension(const Vector& x) override;
   void speak(const Vector& x) override;
   std::span<const double> payload_to(std::size_t slot) const override;
   std::size_t vectors_to(std::size_t slot) const override;

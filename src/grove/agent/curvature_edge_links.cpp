@@ -67,6 +67,30 @@ void CurvatureEdgeLinks::add_pull(const Vector& x, Vector& pull) const {
   }
 }
 
+// A message less u_ij is P_ij (x_j - x_i), but for what the two have moved meanwhile: a force, and
+// so is what a step changes. Forces are measured in units of each coordinate's own stiffness, which
+// takes no system to solve.
+double CurvatureEdgeLinks::movement(const Vector& step) {
+  force_.noalias() = weights_.sum() * step;
+  return force_.cwiseAbs2().cwiseQuotient(weights_.sum().diagonal()).sum();
+}
+
+std::optional<double> CurvatureEdgeLinks::news_of_tension(const Vector&) {
+  const auto waits = [this](std::size_t slot) {
+    return weights_.works(slot) && links_[slot].news == 0;
+  };
+  for (std::size_t slot = 0; slot < links_.size(); ++slot)
+    if (waits(slot)) return std::nullopt;
+  double sum = 0;
+  for (std::size_t slot = 0; slot < links_.size(); ++slot) {
+    if (!weights_.works(slot)) continue;
+    links_[slot].news = 0;
+    const auto mismatch = mismatch_.col(static_cast<Index>(slot));
+    sum += mismatch.cwiseAbs2().cwiseQuotient(weights_.sum().diagonal()).sum();
+  }
+  return static_cast<double>(weights_.working()) * sum;  // a link has its share of the stiffness
+}
+
 void CurvatureEdgeLinks::speak(const Vector& x) {
   for (std::size_t slot = 0; slot < links_.size(); ++slot) {
     Link& link = links_[slot];
@@ -118,6 +142,7 @@ bool CurvatureEdgeLinks::receive(std::size_t slot, const Message& message, const
   auto mismatch = mismatch_.col(static_cast<Index>(slot));
   const Eigen::Map<const Vector> heard(told->vector.data(), u.size());
   mismatch = heard - u;
+  ++link.news;
   u = 0.5 * (u + heard);
   return news;
 }
@@ -159,6 +184,7 @@ void CurvatureEdgeLinks::save(ByteWriter& writer) const {
   weights_.save(writer);
   writer.put(own_);
   writer.put(std::span<const double>(u_.data(), u_.size()));
+  writer.put(std::span<const double>(mismatch_.data(), mismatch_.size()));
   for (const Link& link : links_) writer.put(link);
 }
 
@@ -166,6 +192,7 @@ void CurvatureEdgeLinks::load(ByteReader& reader) {
   weights_.load(reader);
   reader.get(own_);
   reader.get(std::span<double>(u_.data(), u_.size()));
+  reader.get(std::span<double>(mismatch_.data(), mismatch_.size()));
   for (Link& link : links_) reader.get(link);
   agreed_.assign(links_.size(), 0);
 }

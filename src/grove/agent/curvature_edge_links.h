@@ -20,7 +20,8 @@ class CurvatureEdgeLinks final : public CurvatureLinks {
   void publish(Curvature own, std::uint64_t version, const Vector& x) override;
   bool outrun() const override;
   void add_pull(const Vector& x, Vector& pull) const override;
-  double tension(const Vector&) const override { return 0; }
+  double movement(const Vector& step) override;
+  std::optional<double> news_of_tension(const Vector& x) override;
   void speak(const Vector& x) override;
   std::span<const double> payload_to(std::size_t slot) const override;
   std::size_t vectors_to(std::size_t slot) const override;
@@ -43,6 +44,7 @@ class CurvatureEdgeLinks final : public CurvatureLinks {
     std::uint64_t latest = 0;    ///< sequence of the newest message used
     std::uint32_t wait = 0;      ///< messages until C_i is sent (again)
     std::uint32_t patience = 1;  ///< doubles with every repetition
+    std::uint64_t news = 0;      ///< messages used since the tension was last asked for
   };
 
   void adopt(std::size_t slot, Version version, Curvature curvature, const Vector& x);
@@ -56,7 +58,7 @@ class CurvatureEdgeLinks final : public CurvatureLinks {
   std::vector<char> agreed_;  ///< by slot: that message was made with the present P
   std::vector<Link> links_;
   std::vector<std::vector<double>> spoken_;  ///< by slot
-  Vector said_;                              ///< buffer
+  Vector said_, force_;                      ///< buffers
 };
 
 }  // namespace grove

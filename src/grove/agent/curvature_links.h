@@ -68,9 +68,13 @@ class CurvatureLinks {
 
   /// Of the links at x, where the agent was at the end of the latest round.
   virtual void add_pull(const Vector& x, Vector& pull) const = 0;
-  /// sum_j (x - x_j)' P_ij (x - x_j) over the working links, at the same x. 0 where messages do not
-  /// tell x_j.
-  virtual double tension(const Vector& x) const = 0;
+
+  // For StallWatch: two squared lengths in one metric of the links, summed over those that work.
+  virtual double movement(const Vector& step) = 0;  ///< of a step of this agent
+  /// Between this agent, at the same x, and its neighbours. Nothing while there is no news from
+  /// some of them since it was last asked for.
+  virtual std::optional<double> news_of_tension(const Vector& x) = 0;
+
   virtual void speak(const Vector& x) = 0;
   virtual std::span<const double> payload_to(std::size_t slot) const = 0;
   /// d-vectors in that payload: the one of the link, and those whose room a curvature takes.

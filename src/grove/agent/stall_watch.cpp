@@ -5,15 +5,14 @@
 namespace grove {
 namespace {
 
-constexpr double shortest_window = 10;  ///< activations
+constexpr double shortest_window = 10;  ///< observations
 constexpr double standstill = 0.1;      ///< of the squared disagreement left by a window: too much
 constexpr double out_of_balance = 100;  ///< disagreement over movement, squared: ten to one
 
 }  // namespace
 
-bool StallWatch::observe(double disagreement, double movement, double network_depth) {
+bool StallWatch::observe(double disagreement, double network_depth) {
   now_.disagreement += disagreement;
-  now_.movement += movement;
   if (++seen_ < shortest_window + 2 * network_depth) return false;
   const bool stalls = before_.disagreement > 0 &&
                       now_.disagreement > standstill * before_.disagreement &&

@@ -9,16 +9,18 @@ namespace grove {
 /// network twice. That is where duals grow too slowly: residual balancing (He, Yang, Wang 2000),
 /// with a limit on the number of changes, so that the links are fixed, and exact, in the end.
 ///
-/// Both quantities are squared lengths in the metric of the links, (x_i - x_j)' P_ij (x_i - x_j)
-/// summed over the links and the same of a step at the agent; at the best penalty of identical
+/// Both quantities are squared lengths in a metric of the links, such as (x_i - x_j)' P_ij (x_i -
+/// x_j) summed over the links and the same of a step at the agent; at the best penalty of identical
 /// quadratics they are of the same size.
 class StallWatch {
  public:
   static constexpr std::uint32_t most_changes = 6;
   static constexpr double change = 2;  ///< of the weight of the links, each time
 
-  /// After every activation. True: the weight should be raised now.
-  bool observe(double disagreement, double movement, double network_depth);
+  /// After every activation.
+  void moved(double movement) { now_.movement += movement; }
+  /// When the neighbours have told where they are. True: the weight should be raised now.
+  bool observe(double disagreement, double network_depth);
 
   double factor() const;  ///< by which the weight has been raised so far
 
@@ -26,8 +28,8 @@ class StallWatch {
   struct Sums {
     double disagreement = 0, movement = 0;
   };
-  Sums now_, before_;  ///< over this window and the one before it; nothing before it: 0
-  std::uint32_t seen_ = 0;
+  Sums now_, before_;       ///< over this window and the one before it; nothing before it: 0
+  std::uint32_t seen_ = 0;  ///< observations of this window
   std::uint32_t changes_ = 0;
 };
 

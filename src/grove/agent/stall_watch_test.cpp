@@ -11,7 +11,8 @@ namespace {
 int first_change(double disagreement, double movement, double decay, double depth = 2) {
   StallWatch watch;
   for (int k = 1; k <= 1000; ++k) {
-    if (watch.observe(disagreement, movement, depth)) return k;
+    watch.moved(movement);
+    if (watch.observe(disagreement, depth)) return k;
     disagreement *= decay;
     movement *= decay;
   }
@@ -36,10 +37,23 @@ TEST(StallWatch, DoesNotMindTheScale) {
     EXPECT_EQ(first_change(scale, 1e-3 * scale, 0.999), 28);
 }
 
+// Twenty activations to every news of the neighbours: what an agent moves in between counts.
+TEST(StallWatch, AddsUpWhatAnAgentMovesBetweenNews) {
+  StallWatch still, moving;
+  bool raised = false;
+  for (int k = 0; k < 28; ++k) {
+    still.moved(1e-3);
+    for (int step = 0; step < 20; ++step) moving.moved(1e-3);
+    raised |= still.observe(1, 2);
+    EXPECT_FALSE(moving.observe(1, 2));
+  }
+  EXPECT_TRUE(raised);
+}
+
 TEST(StallWatch, ComesToAnEnd) {
   StallWatch watch;
   int changes = 0;
-  for (int k = 0; k < 100000; ++k) changes += watch.observe(1, 0, 2);
+  for (int k = 0; k < 100000; ++k) changes += watch.observe(1, 2);
   EXPECT_EQ(changes, static_cast<int>(StallWatch::most_changes));
   EXPECT_EQ(watch.factor(), std::pow(StallWatch::change, changes));
 }

@@ -123,11 +123,10 @@ void CurvatureDruidAgent::improve(const Activation& activation, Workspace& works
 
 /// Looks at the step from x_i to workspace.point. If the links prove too soft, they are raised.
 bool CurvatureDruidAgent::stalls(const Activation& activation, Workspace& workspace) {
-  const double tension = links_->tension(x_);
   workspace.trial = workspace.point - x_;
-  workspace.trial_gradient.noalias() = links_->weights().sum() * workspace.trial;
-  const double movement = workspace.trial.dot(workspace.trial_gradient);
-  if (!watch_.observe(tension, movement, depth_.depth())) return false;
+  watch_.moved(links_->movement(workspace.trial));
+  const auto tension = links_->news_of_tension(x_);
+  if (!tension || !watch_.observe(*tension, depth_.depth())) return false;
   events_.push_back({activation.round, AgentEvent::Kind::raised_links, watch_.factor()});
   return true;
 }

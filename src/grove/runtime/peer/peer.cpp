@@ -199,6 +199,16 @@ class Peer {
       at_rest_since_ = 0;
     else if (at_rest_since_ == 0)
       at_rest_since_ = agent_->activations();
+    tell_of_events();
+  }
+
+  void tell_of_events() {
+    const auto events = agent_->events();
+    for (; events_told_ < events.size(); ++events_told_)
+      hooks_.log->info(
+          "links_raised factor={:g} activations={}: it kept disagreeing with its neighbours while "
+          "it hardly moved",
+          events[events_told_].value, agent_->activations());
   }
 
   void beat(double now) {
@@ -307,6 +317,7 @@ class Peer {
                      .holder = members_.holder(now),
                      .work = pace_.choice().steps,
                      .work_reason = pace_.choice().reason,
+                     .links_raised = agent_->events().empty() ? 1 : agent_->events().back().value,
                      .life = life_of(agent_->sequence()),
                      .seconds = now - began_,
                      .checkpoint_age = saved_at_ < 0 ? -1 : now - saved_at_,
@@ -341,6 +352,7 @@ class Peer {
   double worst_since_beat_ = 0;
   int calm_beats_ = 0;
   std::uint64_t at_rest_since_ = 0;
+  std::size_t events_told_ = 0;
   double done_since_ = -1;
   int farewells_ = 0;
   bool over_ = false;

@@ -53,6 +53,7 @@ class PeerAgent {
   const Vector& estimate() const { return agent_->estimate(); }
   bool holds_regularizer() const { return holds_; }
   std::uint64_t activations() const { return agent_->cost().broadcasts; }
+  std::span<const AgentEvent> events() const { return agent_->events(); }
   std::uint64_t sequence() const { return sequence_; }
 
  private:

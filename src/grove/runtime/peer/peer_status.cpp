@@ -69,6 +69,7 @@ json to_json(const PeerStatus& status) {
       {"holder", status.holder},
       {"work", status.work},
       {"work_reason", status.work_reason},
+      {"links_raised", status.links_raised},
       {"life", status.life},
       {"seconds", status.seconds},
       {"checkpoint_age", status.checkpoint_age < 0 ? json(nullptr) : json(status.checkpoint_age)},

@@ -23,6 +23,7 @@ struct PeerStatus {
   std::string holder;
   int work = 1;                ///< E_i
   std::string work_reason;     ///< empty where E_i was given
+  double links_raised = 1;     ///< by which its safeguard has multiplied the weight of its links
   std::uint64_t life = 0;      ///< how often it was started on this state, from 0
   double seconds = 0;          ///< since it started
   double checkpoint_age = -1;  ///< seconds since the last one; negative: none yet
