@@ -179,6 +179,52 @@ TEST(CurvatureLinks, TakeTheSameRoundsWhateverTheUnitsOfTheFeatures) {
   }
 }
 
+/// Rounds of the default settings, or of those given, to a relative gap of 1e-8.
+Round rounds_to_gap(const Problem& problem, Config config = {}) {
+  config.agents = problem.agents();
+  config.rounds = 400;
+  config.tolerance = 0;
+  config.threads = 1;
+  const auto record = run_prepared(config, problem.prepared());
+  EXPECT_TRUE(record) << record.error().text();
+  for (const TracePoint& point : record->trace)
+    if (*point.objective_gap <= 1e-8 * record->reference->objective) return point.round;
+  return config.rounds + 1;
+}
+
+// An age beside an income beside a score, with an intercept and nothing regularized: what a column
+// counts in changes its coefficient and nothing else.
+TEST(CurvatureLinks, TakeTheSameRoundsWhateverASingleColumnCountsIn) {
+  const auto problem_with = [](double scale) {
+    Problem problem = make_problem({.agents = 8,
+                                    .samples = 800,
+                                    .features = 3,
+                                    .terms = {.loss = LogisticLoss{}, .intercept = true}});
+    for (Samples& shard : problem.shards) std::get<DenseRows>(shard.features).col(1) *= scale;
+    return problem;
+  };
+  const Round usual = rounds_to_gap(problem_with(1));
+  EXPECT_LT(usual, 100u);
+  for (const double scale : {1e-4, 1e4})
+    EXPECT_NEAR(static_cast<double>(rounds_to_gap(problem_with(scale))), static_cast<double>(usual),
+                1)
+        << "one column times " << scale;
+}
+
+// At the start nearly every residual lies where Huber's loss is straight: the first Hessians say
+// nothing of those near the optimum. The best of five numbers, found afterwards, is no faster.
+TEST(CurvatureLinks, AreNotMisledWhereHubersLossIsStraight) {
+  const Problem problem = make_problem(
+      {.agents = 8, .samples = 800, .features = 4, .terms = {.loss = HuberLoss{0.05}, .l2 = 1e-4}});
+  Round best = 400;
+  for (const double number : {1e-3, 1e-2, 3e-2, 1e-1, 1.0}) {
+    Config config;
+    config.penalty = number;
+    best = std::min(best, rounds_to_gap(problem, config));
+  }
+  EXPECT_LE(rounds_to_gap(problem), best);
+}
+
 TEST(CurvatureLinks, ContinueExactlyFromASavedState) {
   for (const LinkKind link : {LinkKind::broadcast, LinkKind::edge}) {
     const Problem problem = unlike_agents(0.02);
