@@ -107,7 +107,7 @@ double prox_over_links(const Config& config, const RunRecord& record) {
 }
 
 std::string why_far(const Config& config, const RunRecord& record) {
-  const std::string fact = "agents agree more closely than they have moved: ";
+  const std::string fact = "agents agree sooner than they arrive: ";
   const bool gradient_steps = !is_druid(config.method) || config.method == Method::druid_gd;
   const bool number = is_druid(config.method) && !config.penalty.curvature();
   if (number && prox_over_links(config, record) > heavy_prox && !gradient_steps)
@@ -125,7 +125,7 @@ std::string why_far(const Config& config, const RunRecord& record) {
 }
 
 std::string why_apart(const Config& config, const RunRecord& record) {
-  const std::string fact = "agents do not agree yet: ";
+  const std::string fact = "agents agree slowly: ";
   const ProblemSummary& problem = record.problem;
   const bool number = is_druid(config.method) && !config.penalty.curvature();
   const char* or_auto = bears_curvature(config) ? ", or auto" : "";
