@@ -183,7 +183,9 @@ int main(int argc, char** argv) {
                                        gradient_rows(22),
                                        gradient_rows(784),
                                        sparse_rows(),
-                                       growth_rows()})
+                                       growth_rows(),
+                                       bench::symmetric_rows(),
+                                       bench::system_rows()})
     rows.insert(rows.end(), more.begin(), more.end());
   return bench::report("kernels", rows, argc, argv);
 }

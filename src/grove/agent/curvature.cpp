@@ -5,8 +5,9 @@
 #include <cmath>
 #include <cstring>
 
-#include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
+
+#include "grove/problem/symmetric.h"
 
 namespace grove {
 namespace {
@@ -115,7 +116,7 @@ bool Curvature::sound(CurvatureForm form, Index dimension, std::span<const float
   for (Index column = 0; column < dimension; ++column)
     for (Index row = column; row < dimension; ++row)
       lower(row, column) = static_cast<double>(*number++);
-  return Eigen::LLT<Eigen::Ref<Matrix>>(lower).info() == Eigen::Success;
+  return factorize_cholesky(lower);
 }
 
 void Curvature::add_product(double factor, const Vector& v, Vector& result) const {
@@ -141,15 +142,7 @@ void Curvature::add_product(double factor, const Vector& v, Vector& result) cons
       break;
     }
     case CurvatureShape::full:
-      for (Index column = 0; column < dimension_; ++column) {
-        const Index below = dimension_ - column - 1;
-        const double scaled = factor * v[column];
-        result[column] += static_cast<double>(*number) * scaled;
-        const auto entries = Eigen::Map<const Eigen::VectorXf>(number + 1, below).cast<double>();
-        result.tail(below) += scaled * entries;
-        result[column] += factor * entries.dot(v.tail(below));
-        number += below + 1;
-      }
+      add_packed_product(numbers_, factor, v, result);
       break;
   }
 }

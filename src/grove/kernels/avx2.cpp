@@ -9,6 +9,7 @@ struct Avx2 {
   static constexpr Index lanes = 4;
   using Pack [[gnu::vector_size(32)]] = double;
   using Bits [[gnu::vector_size(32)]] = std::int64_t;
+  using HalfPack [[gnu::vector_size(16)]] = float;
 
   static Pack sums(const Pack* packs) {
     const Pack front = pair_sums(packs[0], packs[1]), back = pair_sums(packs[2], packs[3]);

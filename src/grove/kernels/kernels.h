@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <span>
 
-/// The inner loops over samples, on plain memory, in one variant per instruction set. All run on
-/// the caller's thread, allocate nothing and add in an order fixed by the sizes alone.
+/// The inner loops over samples and over stored matrices, on plain memory, in one variant per
+/// instruction set. All run on the caller's thread, allocate nothing and add in an order fixed by
+/// the sizes alone.
 namespace grove::kernels {
 
 using Index = std::ptrdiff_t;
@@ -64,6 +65,22 @@ struct Kernels {
   /// that belong there. Fetches `upcoming` into the cache meanwhile.
   void (*add_gram)(const double* panels, Index count, Index dimension, double* hessian,
                    std::span<const double> upcoming);
+
+  /// result += (factor) A x for a symmetric A, of which the lower triangle is read: column after
+  /// column, `stride` numbers apart, or packed, each column from its diagonal on, in single
+  /// precision.
+  void (*add_symmetric)(const double* matrix, Index stride, Index dimension, const double* x,
+                        double* result);
+  void (*add_symmetric_packed)(const float* matrix, Index dimension, double factor, const double* x,
+                               double* result);
+
+  /// The lower triangle becomes its Cholesky factor L; what stands above is lost. False where a
+  /// pivot is not positive, the matrix being spoilt then.
+  bool (*cholesky)(double* matrix, Index stride, Index dimension);
+
+  /// vector = L^{-1} vector, and L'^{-1} vector.
+  void (*solve_lower)(const double* factor, Index stride, Index dimension, double* vector);
+  void (*solve_upper)(const double* factor, Index stride, Index dimension, double* vector);
 };
 
 /// Rows a panel block holds. 128 rows of one panel are 12 kB: two of them, the sides of a tile, fit

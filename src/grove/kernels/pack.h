@@ -9,7 +9,8 @@
 ///
 /// struct Set {
 ///   static constexpr Index lanes;          // numbers in a pack: 2 or 4
-///   using Pack; using Bits;                // vectors of `lanes` doubles, of `lanes` int64
+///   using Pack; using Bits;                // vectors of `lanes` doubles, of `lanes` int64,
+///   using HalfPack;                        // of `lanes` floats
 ///   static Pack sums(const Pack* packs);   // [sum of packs[0], ..., sum of packs[lanes - 1]]
 /// };
 namespace grove::kernels {

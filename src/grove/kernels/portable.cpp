@@ -8,6 +8,7 @@ struct Portable {
   static constexpr Index lanes = 2;
   using Pack [[gnu::vector_size(16)]] = double;
   using Bits [[gnu::vector_size(16)]] = std::int64_t;
+  using HalfPack [[gnu::vector_size(8)]] = float;
 
   static Pack sums(const Pack* packs) {
     return __builtin_shufflevector(packs[0], packs[1], 0, 2) +

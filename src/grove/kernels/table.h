@@ -3,6 +3,7 @@
 #include "grove/kernels/gram.h"
 #include "grove/kernels/losses.h"
 #include "grove/kernels/row_products.h"
+#include "grove/kernels/triangles.h"
 
 namespace grove::kernels {
 
@@ -15,7 +16,12 @@ constexpr Kernels table_of(const char* name) {
           .multiply = multiply<Set>,
           .add_combination = add_combination<Set>,
           .scale_into_panels = scale_into_panels<Set>,
-          .add_gram = add_gram<Set>};
+          .add_gram = add_gram<Set>,
+          .add_symmetric = add_symmetric<Set>,
+          .add_symmetric_packed = add_symmetric_packed<Set>,
+          .cholesky = cholesky<Set>,
+          .solve_lower = solve_lower<Set>,
+          .solve_upper = solve_upper<Set>};
 }
 
 }  // namespace grove::kernels

@@ -4,6 +4,7 @@
 #include "grove/base/types.h"
 #include "grove/problem/objective.h"
 #include "grove/problem/regularizer.h"
+#include "grove/problem/symmetric.h"
 
 namespace grove {
 
@@ -14,7 +15,7 @@ struct Coupling {
 
   void add_product(const Vector& v, Vector& result) const {
     result += scalar * v;
-    if (matrix) result.noalias() += *matrix * v;
+    if (matrix) add_symmetric_product(*matrix, v, result);
   }
   void add_to(Matrix& sum) const {
     sum.diagonal().array() += scalar;

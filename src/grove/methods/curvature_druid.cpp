@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include <Eigen/Cholesky>
+#include "grove/problem/symmetric.h"
 
 namespace grove {
 namespace {
@@ -20,11 +20,6 @@ constexpr NewtonBudget introduction{.steps = 30, .decrease = 1e-4};
 std::optional<Theta> make_theta(const CurvatureDruidOptions& options, const AgentContext& context) {
   if (!options.theta_penalty || context.regularizer.trivial()) return std::nullopt;
   return Theta(context.regularizer, *options.theta_penalty, context.network_size, context.start);
-}
-
-/// Overwrites the matrix with its factor.
-bool is_positive(Matrix& matrix) {
-  return Eigen::LLT<Eigen::Ref<Matrix>>(matrix).info() == Eigen::Success;
 }
 
 /// How far told and true curvature may part. Links are exact between changes of their weights, so
@@ -55,9 +50,9 @@ bool differ(CurvatureForm form, double limit, const Matrix& told, const Matrix& 
     return !(ratio.maxCoeff() < limit && ratio.minCoeff() > 1 / limit);
   }
   buffer = limit * told - now;
-  if (!is_positive(buffer)) return true;
+  if (!factorize_cholesky(buffer)) return true;
   buffer = limit * now - told;
-  return !is_positive(buffer);
+  return !factorize_cholesky(buffer);
 }
 
 }  // namespace

@@ -69,12 +69,13 @@ const Vector& LocalCurvature::target(const CoupledModel& model, const Vector& v,
 }
 
 double LocalCurvature::pull_of(const Vector& step, Vector& buffer) const {
-  buffer.noalias() = system_.matrix() * step;
+  system_.times(step, buffer);
   return buffer.norm();
 }
 
 bool LocalCurvature::explains(const Vector& step, double bent, Vector& buffer) const {
-  buffer.noalias() = hessian_ * step;
+  buffer.setZero(step.size());
+  add_symmetric_product(hessian_, step, buffer);
   const double expected = step.dot(buffer);
   stiffness().add_product(step, buffer);
   return std::abs(bent - expected) <= tolerated_error * step.dot(buffer);

@@ -36,7 +36,7 @@ struct NewtonSteps {
   Sampling sampling;
   /// Coefficients up to which Hessians are stored and factorized; beyond, systems are solved by
   /// conjugate gradients with products (docs/decisions/newton-systems.md).
-  Index largest_stored = 500;
+  Index largest_stored = 300;
 };
 /// One step along the gradient, scaled by the stiffness alone: DRUID-GD.
 struct GradientStep {};

@@ -10,7 +10,7 @@
 namespace grove {
 namespace {
 
-constexpr Index dimension = 60;
+constexpr Index dimension = 240;
 
 Matrix random_matrix(std::uint64_t seed, Index columns) {
   KeyedRandom random(RandomKey{.seed = seed, .purpose = Purpose::synthetic});
@@ -21,7 +21,7 @@ Matrix random_matrix(std::uint64_t seed, Index columns) {
 
 Vector random_vector(std::uint64_t seed) { return random_matrix(seed, 1); }
 
-/// Eigenvalues from about 10 to 250.
+/// Eigenvalues from about 10 to 1000.
 Matrix random_definite(std::uint64_t seed) {
   const Matrix root = random_matrix(seed, dimension);
   Matrix result = root * root.transpose();

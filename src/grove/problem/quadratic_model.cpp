@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include <Eigen/Cholesky>
-
 #include "grove/problem/reference.h"
+#include "grove/problem/symmetric.h"
 
 namespace grove {
 namespace {
@@ -126,13 +125,12 @@ void take_part(const Matrix& matrix, const std::vector<Index>& face, Eigen::Ref<
 void factorize(const Matrix& matrix, const std::vector<Index>& face, Eigen::Ref<Matrix> factor) {
   take_part(matrix, face, factor);
   const double scale = factor.diagonal().maxCoeff();
-  Eigen::LLT<Eigen::Ref<Matrix>> cholesky(factor);
+  bool done = factorize_cholesky(factor);
   // Rounding can make a semidefinite matrix indefinite: the least ridge that mends it.
-  for (double ridge = 1e-15 * scale; cholesky.info() != Eigen::Success && std::isfinite(ridge);
-       ridge *= 100) {
+  for (double ridge = 1e-15 * scale; !done && std::isfinite(ridge); ridge *= 100) {
     take_part(matrix, face, factor);
     factor.diagonal().array() += ridge;
-    cholesky.compute(factor);
+    done = factorize_cholesky(factor);
   }
 }
 
@@ -141,9 +139,7 @@ void solve_factored(const Eigen::Ref<const Matrix>& factor, const std::vector<In
   if (packed.size() < right.size()) packed.resize(right.size());
   auto part = packed.head(static_cast<Index>(face.size()));
   for (Index k = 0; k < part.size(); ++k) part[k] = right[face[k]];
-  const auto lower = factor.triangularView<Eigen::Lower>();
-  lower.solveInPlace(part);
-  lower.transpose().solveInPlace(part);
+  solve_cholesky(factor, part);
   p.setZero(right.size());
   for (Index k = 0; k < part.size(); ++k) p[face[k]] = part[k];
 }
@@ -153,7 +149,8 @@ DenseCurvature::DenseCurvature(const Matrix& hessian, const Vector& damping) : m
 }
 
 void DenseCurvature::times(const Vector& direction, Vector& product) const {
-  product.noalias() = matrix_ * direction;
+  product.setZero(direction.size());
+  add_symmetric_product(matrix_, direction, product);
 }
 
 void DenseCurvature::sweep(const Regularizer& regularizer, Vector& point, Vector& slope) const {

@@ -1,5 +1,6 @@
 #include <cassert>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -10,12 +11,15 @@
 #include "grove/problem/objective.h"
 #include "grove/problem/shard_pass.h"
 #include "grove/problem/sparse_shard.h"
+#include "grove/problem/symmetric.h"
 
 namespace grove {
 namespace {
 
-/// Up to this dimension the eigenvalues of W'W come from a dense solver, beyond from Lanczos.
-constexpr Index dense_eigenvalues_limit = 500;
+/// The largest eigenvalue of W'W comes from a dense solver up to the first dimension, from Lanczos
+/// on the stored matrix up to the second, and beyond from Lanczos by passes over the rows.
+constexpr Index dense_eigenvalues_limit = 64;
+constexpr Index stored_gram_limit = 500;
 
 using Shard = std::variant<DenseShard, SparseShard>;
 
@@ -114,27 +118,56 @@ class ShardObjective final : public Objective {
 
   /// Of the Hessian if every loss had the curvature `bend`.
   double largest_eigenvalue(double bend) const {
-    return dimension_ <= dense_eigenvalues_limit ? dense_eigenvalue(bend)
-                                                 : lanczos_eigenvalue(bend);
+    if (dimension_ <= stored_gram_limit) {
+      const Matrix gram = gram_matrix(bend);
+      if (dimension_ > dense_eigenvalues_limit)
+        if (const auto found = lanczos_eigenvalue(StoredGram(gram))) return *found;
+      return Eigen::SelfAdjointEigenSolver<Matrix>(gram, Eigen::EigenvaluesOnly)
+          .eigenvalues()
+          .tail(1)[0];  // reads the lower triangle only; ascending
+    }
+    if (const auto found = lanczos_eigenvalue(GramByRows(*this, bend))) return *found;
+    // The trace bounds the largest eigenvalue: still a valid constant, only a cautious one.
+    const double squares =
+        std::visit([](const auto& shard) { return shard.squared_norm(); }, shard_);
+    return bend * sample_weight(Batch::all()) * squares + penalty();
   }
 
-  double dense_eigenvalue(double bend) const {
+  /// Its lower triangle.
+  Matrix gram_matrix(double bend) const {
     Matrix gram;
     AlignedNumbers memory;
     const std::vector<double> ones(samples(), 1.0);
     std::visit([&](const auto& shard) { sum_hessian(shard, ones, gram, memory); }, shard_);
     gram *= bend * sample_weight(Batch::all());
     gram.diagonal().head(penalized_).array() += penalty();
-    return Eigen::SelfAdjointEigenSolver<Matrix>(gram, Eigen::EigenvaluesOnly)
-        .eigenvalues()
-        .tail(1)[0];  // reads the lower triangle only; ascending
+    return gram;
   }
 
-  /// That Hessian as Spectra wants an operator.
-  class Gram {
+  /// That Hessian as Spectra wants an operator: stored,
+  class StoredGram {
    public:
     using Scalar = double;
-    Gram(const ShardObjective& objective, double bend)
+    explicit StoredGram(const Matrix& lower) : lower_(lower) {}
+
+    Index rows() const { return lower_.rows(); }
+    Index cols() const { return lower_.rows(); }
+    void perform_op(const double* in, double* out) const {
+      product_.setZero(rows());
+      add_symmetric_product(lower_, Eigen::Map<const Vector>(in, rows()), product_);
+      Eigen::Map<Vector>(out, rows()) = product_;
+    }
+
+   private:
+    const Matrix& lower_;
+    mutable Vector product_;
+  };
+
+  /// and by passes over the rows.
+  class GramByRows {
+   public:
+    using Scalar = double;
+    GramByRows(const ShardObjective& objective, double bend)
         : objective_(objective), curvatures_(objective.samples(), bend) {}
 
     Index rows() const { return objective_.dimension_; }
@@ -152,16 +185,13 @@ class ShardObjective final : public Objective {
     mutable ObjectiveScratch scratch_;
   };
 
-  double lanczos_eigenvalue(double bend) const {
-    Gram gram(*this, bend);
+  template <class Gram>
+  static std::optional<double> lanczos_eigenvalue(Gram gram) {
     Spectra::SymEigsSolver<Gram> solver(gram, 1, 40);
     solver.init();
     solver.compute(Spectra::SortRule::LargestAlge, 1000, 1e-13);
-    if (solver.info() == Spectra::CompInfo::Successful) return solver.eigenvalues()[0];
-    // The trace bounds the largest eigenvalue: still a valid constant, only a cautious one.
-    const double squares =
-        std::visit([](const auto& shard) { return shard.squared_norm(); }, shard_);
-    return bend * sample_weight(Batch::all()) * squares + penalty();
+    if (solver.info() != Spectra::CompInfo::Successful) return std::nullopt;
+    return solver.eigenvalues()[0];
   }
 
   const kernels::Kernels& kernels_;

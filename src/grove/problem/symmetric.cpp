@@ -1,0 +1,37 @@
+#include "grove/problem/symmetric.h"
+
+#include <cassert>
+
+#include "grove/kernels/kernels.h"
+
+namespace grove {
+namespace {
+
+const kernels::Kernels& fastest() {
+  static const kernels::Kernels& kernels = *kernels::available().front();
+  return kernels;
+}
+
+}  // namespace
+
+void add_symmetric_product(const Matrix& matrix, const Vector& v, Vector& result) {
+  assert(matrix.rows() == v.size() && matrix.rows() == result.size());
+  fastest().add_symmetric(matrix.data(), matrix.rows(), v.size(), v.data(), result.data());
+}
+
+void add_packed_product(std::span<const float> matrix, double factor, const Vector& v,
+                        Vector& result) {
+  assert(static_cast<Index>(matrix.size()) >= v.size() * (v.size() + 1) / 2);
+  fastest().add_symmetric_packed(matrix.data(), v.size(), factor, v.data(), result.data());
+}
+
+bool factorize_cholesky(Eigen::Ref<Matrix> matrix) {
+  return fastest().cholesky(matrix.data(), matrix.outerStride(), matrix.rows());
+}
+
+void solve_cholesky(const Eigen::Ref<const Matrix>& factor, Eigen::Ref<Vector> vector) {
+  fastest().solve_lower(factor.data(), factor.outerStride(), factor.rows(), vector.data());
+  fastest().solve_upper(factor.data(), factor.outerStride(), factor.rows(), vector.data());
+}
+
+}  // namespace grove

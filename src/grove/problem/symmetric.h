@@ -1,0 +1,26 @@
+#pragma once
+
+#include <span>
+
+#include "grove/base/types.h"
+
+/// Dense symmetric matrices of which the lower triangle is read, on the fastest kernels of the
+/// machine (docs/decisions/kernels.md).
+namespace grove {
+
+/// result += matrix v.
+void add_symmetric_product(const Matrix& matrix, const Vector& v, Vector& result);
+
+/// result += factor matrix v, the matrix being the columns of its lower triangle one after the
+/// other.
+void add_packed_product(std::span<const float> matrix, double factor, const Vector& v,
+                        Vector& result);
+
+/// The lower triangle becomes its Cholesky factor; what stands above is lost. False where the
+/// matrix is not positive definite (or not finite): it is spoilt then.
+bool factorize_cholesky(Eigen::Ref<Matrix> matrix);
+
+/// vector = (factor factor')^{-1} vector.
+void solve_cholesky(const Eigen::Ref<const Matrix>& factor, Eigen::Ref<Vector> vector);
+
+}  // namespace grove
