@@ -62,12 +62,12 @@ std::vector<Row> symmetric_rows_of(Index dimension) {
 }
 
 /// A shard whose columns differ in scale by up to `spread`.
-struct Shape {
+struct ShardShape {
   Index rows, columns;
   double density, spread;
 };
 
-std::unique_ptr<const Objective> made_up_objective(const Shape& shape) {
+std::unique_ptr<const Objective> made_up_objective(const ShardShape& shape) {
   KeyedRandom random({.seed = 4, .purpose = Purpose::synthetic});
   const auto number = [&](Index column) {
     const double share = static_cast<double>(column) / static_cast<double>(shape.columns);
