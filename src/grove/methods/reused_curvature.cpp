@@ -30,6 +30,10 @@ void ReusedCurvature::make_room() {
   room_.resizeLike(matrix_);
   face_.reserve(dimension);
   apart_.reserve(2 * dimension);
+  // Conjugate gradients may be called for much later, when a round should allocate nothing.
+  for (Vector* buffer : {&scratch_.residual, &scratch_.preconditioned, &scratch_.direction,
+                         &scratch_.product, &inside_, &outside_, &right_inside_})
+    buffer->resize(matrix_.rows());
 }
 
 void ReusedCurvature::times(const Vector& direction, Vector& product) const {
