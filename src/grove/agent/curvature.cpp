@@ -14,6 +14,13 @@ namespace {
 
 std::size_t size_of(Index count) { return static_cast<std::size_t>(count); }
 
+/// No longer than 1, but for rounding: longer ones would stand for larger eigenvalues than told.
+bool unit_columns(std::span<const float> numbers, Index rows) {
+  const Eigen::Map<const Eigen::MatrixXf> columns(numbers.data(), rows,
+                                                  static_cast<Index>(numbers.size()) / rows);
+  return (columns.cast<double>().colwise().squaredNorm().array() <= 1.01).all();
+}
+
 }  // namespace
 
 std::size_t CurvatureForm::floats(Index dimension) const {
@@ -98,16 +105,19 @@ void Curvature::append_words(std::vector<double>& words) const {
 /// it is off by at most 6e-8 d, and the floor of 1e-3 of the diagonal is more up to 16,000
 /// coefficients.
 bool Curvature::sound(CurvatureForm form, Index dimension, std::span<const float> numbers) {
-  if (!std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); }))
-    return false;
+  constexpr float largest = 1e30f;  // sums and products with it stay far from overflow
+  if (!std::ranges::all_of(numbers, [](float number) { return std::abs(number) <= largest; }))
+    return false;  // also of NaN
   switch (form.shape) {
     case CurvatureShape::scalar:
     case CurvatureShape::diagonal:
       return std::ranges::all_of(numbers, [](float number) { return number > 0; });
     case CurvatureShape::low_rank:
-      // A positive multiple of I and positive semidefinite terms, whatever the vectors.
-      return numbers[0] > 0 && std::ranges::all_of(numbers.subspan(1, size_of(form.rank)),
-                                                   [&](float l) { return l >= numbers[0]; });
+      // A positive multiple of I and positive semidefinite terms.
+      return numbers[0] > 0 &&
+             std::ranges::all_of(numbers.subspan(1, size_of(form.rank)),
+                                 [&](float l) { return l >= numbers[0]; }) &&
+             unit_columns(numbers.subspan(size_of(1 + form.rank)), dimension);
     case CurvatureShape::full:
       break;
   }

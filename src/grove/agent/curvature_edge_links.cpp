@@ -1,6 +1,8 @@
 #include "grove/agent/curvature_edge_links.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <limits>
 
 #include "grove/agent/matrix_columns.h"
@@ -10,6 +12,17 @@ namespace {
 
 /// An answer to a message takes at least one activation here and one there.
 constexpr std::uint32_t first_patience = 2, longest_patience = 64;
+
+/// Of its bits (FNV-1a).
+std::uint32_t digest_of(const Curvature& curvature) {
+  std::vector<double> words;
+  curvature.append_words(words);
+  std::uint32_t hash = 2166136261;
+  for (const double word : words)
+    for (const std::uint32_t half : std::bit_cast<std::array<std::uint32_t, 2>>(word))
+      hash = (hash ^ half) * 16777619;
+  return hash;
+}
 
 }  // namespace
 
@@ -23,8 +36,8 @@ CurvatureEdgeLinks::CurvatureEdgeLinks(CurvatureForm form, Index dimension, std:
 
 void CurvatureEdgeLinks::publish(Curvature own, std::uint64_t version, const Vector& x) {
   for (std::size_t slot = 0; slot < links_.size(); ++slot) shift(slot, -1, x);
+  own_ = {static_cast<Version>(version), digest_of(own)};
   weights_.set_own(std::move(own));
-  own_ = static_cast<Version>(version);
   for (std::size_t slot = 0; slot < links_.size(); ++slot) {
     shift(slot, 1, x);
     tell_soon(links_[slot]);
@@ -46,17 +59,18 @@ void CurvatureEdgeLinks::shift(std::size_t slot, double factor, const Vector& x)
   u_.col(static_cast<Index>(slot)) += product;
 }
 
-void CurvatureEdgeLinks::adopt(std::size_t slot, Version version, Curvature curvature,
+void CurvatureEdgeLinks::adopt(std::size_t slot, Identity identity, Curvature curvature,
                                const Vector& x) {
   shift(slot, -1, x);
   weights_.set_theirs(slot, std::move(curvature));
   shift(slot, 1, x);
-  links_[slot].theirs = version;
+  links_[slot].theirs = identity;
   agreed_[slot] = 0;
 }
 
 bool CurvatureEdgeLinks::outrun() const {
-  return std::ranges::any_of(links_, [this](const Link& link) { return link.confirmed > own_; });
+  return std::ranges::any_of(
+      links_, [this](const Link& link) { return link.confirmed.version > own_.version; });
 }
 
 void CurvatureEdgeLinks::add_pull(const Vector& x, Vector& pull) const {
@@ -94,7 +108,10 @@ std::optional<double> CurvatureEdgeLinks::news_of_tension(const Vector&) {
 void CurvatureEdgeLinks::speak(const Vector& x) {
   for (std::size_t slot = 0; slot < links_.size(); ++slot) {
     Link& link = links_[slot];
-    CurvatureMessage message{.version = own_, .of_yours = link.theirs};
+    CurvatureMessage message{.version = own_.version,
+                             .of_yours = link.theirs.version,
+                             .digest = static_cast<std::uint32_t>(own_.digest),
+                             .digest_of_yours = static_cast<std::uint32_t>(link.theirs.digest)};
     if (weights_.works(slot)) {
       said_ = -u_.col(static_cast<Index>(slot));
       weights_.add_product(slot, 2, x, said_);
@@ -102,7 +119,7 @@ void CurvatureEdgeLinks::speak(const Vector& x) {
     }
     spoken_[slot].clear();
     message.append_to(spoken_[slot]);
-    if (link.confirmed == own_ || own_ == none) continue;
+    if (link.confirmed == own_ || own_.version == none) continue;
     if (link.wait > 0) {
       --link.wait;
       continue;
@@ -125,18 +142,21 @@ bool CurvatureEdgeLinks::receive(std::size_t slot, const Message& message, const
   const auto told = CurvatureMessage::read(message.payload, u_.rows());
   if (!told) return false;
   Link& link = links_[slot];
+  const Identity theirs{told->version, told->digest}, mine{told->of_yours, told->digest_of_yours};
+  const bool later = message.sequence > link.latest;
   bool news = false;
-  if (told->version > link.theirs)
+  if (theirs.version > link.theirs.version ||
+      (later && theirs.version == link.theirs.version && theirs != link.theirs))
     if (auto curvature = Curvature::from_words(weights_.form(), u_.rows(), told->curvature)) {
-      adopt(slot, told->version, std::move(*curvature), x);
+      adopt(slot, theirs, std::move(*curvature), x);
       news = true;
     }
-  if (message.sequence <= link.latest) return news;
+  if (!later) return news;
   link.latest = message.sequence;
-  if (link.confirmed == own_ && told->of_yours != own_) tell_soon(link);  // it has forgotten
-  link.confirmed = told->of_yours;
-  agreed_[slot] = weights_.works(slot) && !told->vector.empty() && told->version == link.theirs &&
-                  told->of_yours == own_;
+  if (link.confirmed == own_ && mine != own_) tell_soon(link);  // it has forgotten
+  link.confirmed = mine;
+  agreed_[slot] =
+      weights_.works(slot) && !told->vector.empty() && theirs == link.theirs && mine == own_;
   if (agreed_[slot] == 0) return news;
   auto u = u_.col(static_cast<Index>(slot));
   auto mismatch = mismatch_.col(static_cast<Index>(slot));

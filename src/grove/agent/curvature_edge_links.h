@@ -6,8 +6,8 @@
 namespace grove {
 
 /// For agents that run free of each other. At a fixed point the two ends satisfy
-/// P^(i) x_i = P^(j) x_j, so x_i = x_j needs the same P at both: a message says with which versions
-/// of (C_i, C_j) it was made, and one made with another pair than the receiver's is dropped like a
+/// P^(i) x_i = P^(j) x_j, so x_i = x_j needs the same P at both: a message says with which
+/// (C_i, C_j) it was made, and one made with another pair than the receiver's is dropped like a
 /// lost one. A new C_i changes u_ij by the change of P_ij x_i, so that the pull does not jump. It
 /// is repeated, ever more rarely, until a message of the neighbour shows that it has arrived.
 ///
@@ -38,21 +38,27 @@ class CurvatureEdgeLinks final : public CurvatureLinks {
  private:
   using Version = CurvatureMessage::Version;
   static constexpr Version none = CurvatureMessage::none;
+  /// Which curvature: versions tell the newer one, digests one from another of the same version.
+  struct Identity {
+    Version version = none;
+    std::uint64_t digest = 0;
+    bool operator==(const Identity&) const = default;
+  };
   struct Link {
-    Version theirs = none;       ///< of C_j, as known here
-    Version confirmed = none;    ///< of C_i, as the neighbour last said to know it
+    Identity theirs;             ///< of C_j, as known here
+    Identity confirmed;          ///< of C_i, as the neighbour last said to know it
     std::uint64_t latest = 0;    ///< sequence of the newest message used
     std::uint32_t wait = 0;      ///< messages until C_i is sent (again)
     std::uint32_t patience = 1;  ///< doubles with every repetition
     std::uint64_t news = 0;      ///< messages used since the tension was last asked for
   };
 
-  void adopt(std::size_t slot, Version version, Curvature curvature, const Vector& x);
+  void adopt(std::size_t slot, Identity identity, Curvature curvature, const Vector& x);
   void tell_soon(Link& link) const;
   void shift(std::size_t slot, double factor, const Vector& x);
 
   LinkWeights weights_;
-  Version own_ = none;
+  Identity own_;     ///< of C_i
   Matrix u_;         ///< column per slot: u_ij
   Matrix mismatch_;  ///< column per slot: the newest message less u_ij, before it moved there
   std::vector<char> agreed_;  ///< by slot: that message was made with the present P

@@ -72,15 +72,24 @@ std::vector<double> words_of(const std::vector<float>& numbers) {
   return words;
 }
 
-// [[1, 2], [2, 1]] has a positive diagonal and the eigenvalue -1; base 2 with l = 1 along a long
-// vector likewise.
-TEST(Curvature, RefusesMatricesThatAreNotPositiveDefinite) {
-  const CurvatureForm full{CurvatureShape::full}, low_rank{CurvatureShape::low_rank, 1};
-  EXPECT_TRUE(Curvature::from_words(full, 2, words_of({3, 2, 2})));
-  EXPECT_FALSE(Curvature::from_words(full, 2, words_of({1, 2, 1})));
-  EXPECT_FALSE(Curvature::from_words(full, 2, words_of({1, NAN, 1})));
-  EXPECT_TRUE(Curvature::from_words(low_rank, 2, words_of({1, 2, 10, 0})));
-  EXPECT_FALSE(Curvature::from_words(low_rank, 2, words_of({2, 1, 10, 0})));
+// [[1, 2], [2, 1]] has a positive diagonal and the eigenvalue -1; base 2 with l = 1 likewise. A
+// long vector stands for a larger eigenvalue than l.
+TEST(Curvature, RefusesMatricesThatAreNotPositiveDefiniteOrTooLargeToWorkWith) {
+  const CurvatureForm full{CurvatureShape::full}, low_rank{CurvatureShape::low_rank, 1},
+      diagonal{CurvatureShape::diagonal};
+  const auto sound = [](CurvatureForm form, const std::vector<float>& numbers) {
+    return Curvature::from_words(form, 2, words_of(numbers)).has_value();
+  };
+  EXPECT_TRUE(sound(full, {3, 2, 2}));
+  EXPECT_FALSE(sound(full, {1, 2, 1}));
+  EXPECT_FALSE(sound(full, {1, NAN, 1}));
+  EXPECT_TRUE(sound(full, {1e30f, 0, 1e30f}));
+  EXPECT_FALSE(sound(full, {1e31f, 0, 1}));
+  EXPECT_FALSE(sound(diagonal, {1e31f, 1}));
+  EXPECT_TRUE(sound(low_rank, {1, 2, 0.6f, 0.8f}));
+  EXPECT_FALSE(sound(low_rank, {2, 1, 0.6f, 0.8f}));
+  EXPECT_FALSE(sound(low_rank, {1, 2, 10, 0}));
+  EXPECT_FALSE(sound(low_rank, {1, 2, 1e25f, 0}));
 }
 
 TEST(Curvature, FormsKeepWhatTheyPromise) {
@@ -160,6 +169,21 @@ TEST_P(BothKinds, PullLikeTheMeanOfTheTwoCurvatures) {
   exchange(i, j);
   EXPECT_DOUBLE_EQ(i.pull(), -4);
   EXPECT_DOUBLE_EQ(j.pull(), 4);
+}
+
+// A process that lost its state gives version 1 again, to another curvature.
+TEST(CurvatureEdgeLinks, TellTwoCurvaturesOfOneVersionApart) {
+  End i(LinkKind::edge), j(LinkKind::edge), again(LinkKind::edge);
+  i.publish(4, 1);
+  j.publish(2, 1);
+  for (int k = 0; k < 3; ++k) exchange(i, j);
+  EXPECT_EQ(j.links->weights().sum()(0, 0), 3);
+  again.publish(8, 1);
+  again.sequence = 100;  // above what j has heard
+  for (int k = 0; k < 5; ++k) exchange(again, j);
+  EXPECT_EQ(again.links->weights().sum()(0, 0), 5);
+  EXPECT_EQ(j.links->weights().sum()(0, 0), 5);
+  EXPECT_EQ(j.links->disagreement(j.x), 0) << "both ends use the same P";
 }
 
 // d = 5: a full curvature is 15 numbers in single precision, 8 words, the room of two vectors.

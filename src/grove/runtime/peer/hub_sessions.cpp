@@ -107,7 +107,10 @@ void Hub::keep(Link& link, v1::Iterate& iterate) {
   link.latest = iterate.sequence();
   if (iterate.weight().has_curvature()) link.latest_version = iterate.weight().version();
   if (link.fresh) keep_curvature(link.heard, iterate);
-  link.heard.Swap(&iterate);
+  // A copy: protobuf doubles its array while it reads, and would keep up to twice what is needed.
+  // Under the lock, so that never two of them are made at once.
+  v1::Iterate exact(iterate);
+  link.heard.Swap(&exact);
   link.fresh = true;
   ++link.counts.iterates_received;
   news_.notify_one();
@@ -120,12 +123,6 @@ bool Hub::deliver(const std::string& name, std::uint64_t session, v1::Envelope& 
     flaw = Flaw{Refusal::too_large, fmt::format("message of {} bytes", bytes)};
   else if (envelope.iterate().weight().has_curvature())  // takes time: not under the lock
     flaw = flaw_of(envelope.iterate().weight().curvature(), terms_.shape);
-
-  else if (envelope.has_iterate()) {
-    // A copy: protobuf doubles its array while it reads, and would keep up to twice what is needed.
-    v1::Iterate exact(envelope.iterate());
-    envelope.mutable_iterate()->Swap(&exact);
-  }
 
   const std::lock_guard lock(mutex_);
   Link& link = *links_.at(name);

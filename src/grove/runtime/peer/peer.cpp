@@ -189,7 +189,11 @@ class Peer {
     const double began = monotonic_seconds();
     const std::uint64_t solves = agent_->solves();
     agent_->activate(hub_.newest_heard_of_self(), pace_.choice().steps);
-    pace_.observe(monotonic_seconds() - began, agent_->solves() - solves);
+    if (agent_->fresh_starts() > fresh_starts_)
+      hooks_.log->warn("started anew: the numbers of this peer had left all reason");
+    fresh_starts_ = agent_->fresh_starts();
+    if (agent_->solves() > solves)
+      pace_.observe(monotonic_seconds() - began, agent_->solves() - solves);
     for (std::size_t slot = 0; slot < agent_->neighbours().size(); ++slot)
       if (!hub_.say(agent_->neighbours()[slot], agent_->message_to(slot))) agent_->not_said(slot);
     last_work_ = now;
@@ -351,6 +355,7 @@ class Peer {
   double last_work_ = 0, next_beat_ = 0, last_save_ = began_, saved_at_ = -1;
   double worst_since_beat_ = 0;
   int calm_beats_ = 0;
+  int fresh_starts_ = 0;  ///< of the agent, as far as logged
   std::uint64_t at_rest_since_ = 0;
   std::size_t events_told_ = 0;
   double done_since_ = -1;

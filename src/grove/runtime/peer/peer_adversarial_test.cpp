@@ -88,7 +88,11 @@ struct Case {
   std::uint64_t seeds;
 };
 class PeersInAStorm : public testing::TestWithParam<Case> {};
-INSTANTIATE_TEST_SUITE_P(, PeersInAStorm, testing::Values(Case{"Number", "0.01", 100}),
+INSTANTIATE_TEST_SUITE_P(, PeersInAStorm,
+                         testing::Values(Case{"Number", "0.01", 200},
+                                         Case{"Diagonal", "diagonal", 500},
+                                         Case{"LowRank", "low-rank:3", 500},
+                                         Case{"Full", "full", 1000}),
                          [](const auto& given) { return given.param.name; });
 
 TEST_P(PeersInAStorm, ReachTheOptimumOfThoseThatRemain) {

@@ -34,6 +34,8 @@ std::unique_ptr<OpenAgent> make_open_agent(const PeerProblem& problem, AgentCont
 PeerAgent::PeerAgent(const PeerProblem& problem, const std::string& name, std::uint64_t seed,
                      PeerStart start)
     : problem_(problem),
+      name_(name),
+      seed_(seed),
       agent_(make_open_agent(problem, context_of(problem, name, seed, std::move(start.x)),
                              start.from_neighbours)) {}
 
@@ -43,9 +45,10 @@ bool PeerAgent::restore(const Checkpoint& checkpoint) {
   hold_regularizer(checkpoint.holds_regularizer, 1);
   ByteReader reader(checkpoint.agent);
   sequence_ = next_life(checkpoint.sequence);
-  return agent_->load(reader) && reader.finished() &&
-         (agent_->estimate().array().abs() <= largest_value).all();
+  return agent_->load(reader) && reader.finished() && sane();
 }
+
+bool PeerAgent::sane() const { return (agent_->estimate().array().abs() <= largest_value).all(); }
 
 Checkpoint PeerAgent::checkpoint() const {
   ByteWriter writer;
@@ -82,6 +85,7 @@ void PeerAgent::drop(const std::string& name) {
 
 void PeerAgent::hold_regularizer(bool holds, std::size_t members) {
   holds_ = holds;
+  members_ = members;
   agent_->hold(holds, problem_.regularizer, members);
 }
 
@@ -97,11 +101,30 @@ void PeerAgent::activate(std::uint64_t heard_of_self, int steps) {
   const bool outrun = heard_of_self > sequence_;
   if (outrun) agent_->renumber();
   sequence_ = outrun ? next_life(heard_of_self) : sequence_ + 1;
+  work(steps);
+  if (sane()) return;
+  start_anew();
+  work(steps);
+}
+
+void PeerAgent::work(int steps) {
   previous_ = agent_->estimate();
   agent_->activate({.round = sequence_, .local_steps = steps}, workspace_);
   agent_->end_round();
   step_ = (agent_->estimate() - previous_).stableNorm();
   scale_ = agent_->estimate().stableNorm();
+}
+
+void PeerAgent::start_anew() {
+  const Vector zero = Vector::Zero(agent_->estimate().size());
+  Vector start = zero;
+  problem_.regularizer.prox(1, zero, start);
+  agent_ = make_open_agent(problem_, context_of(problem_, name_, seed_, std::move(start)), false);
+  for (const std::string& name : names_) agent_->add_neighbour({.id = AgentId{agent_number(name)}});
+  hold_regularizer(holds_, members_);
+  heard_now_.assign(names_.size(), 0);
+  sequence_ = next_life(sequence_) + 1;
+  ++fresh_starts_;
 }
 
 double PeerAgent::residual() const {

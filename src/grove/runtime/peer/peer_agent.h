@@ -55,11 +55,19 @@ class PeerAgent {
   std::uint64_t activations() const { return agent_->cost().broadcasts; }
   std::span<const AgentEvent> events() const { return agent_->events(); }
   std::uint64_t sequence() const { return sequence_; }
+  /// How often x had left all reason (a damaged state, a neighbour's huge numbers) and this agent
+  /// began anew, as if it had lost its state.
+  int fresh_starts() const { return fresh_starts_; }
 
  private:
   std::size_t slot_of(const std::string& name) const;
+  bool sane() const;
+  void work(int steps);
+  void start_anew();
 
   const PeerProblem& problem_;
+  std::string name_;
+  std::uint64_t seed_;
   std::unique_ptr<OpenAgent> agent_;
   Workspace workspace_;
   std::uint64_t sequence_ = 0;        ///< of the latest activation
@@ -67,9 +75,11 @@ class PeerAgent {
   std::vector<std::uint64_t> heard_;  ///< newest sequence, by slot
   std::vector<char> heard_now_;       ///< in this life, by slot
   bool holds_ = false;                ///< the regularizer's copy of x, or the root of the depth
-  Vector previous_;                   ///< x before the last activation
-  double step_ = 0;                   ///< length of the last activation's move
-  double scale_ = 0;                  ///< |x|
+  std::size_t members_ = 1;           ///< n
+  int fresh_starts_ = 0;
+  Vector previous_;   ///< x before the last activation
+  double step_ = 0;   ///< length of the last activation's move
+  double scale_ = 0;  ///< |x|
 };
 
 }  // namespace grove::peer

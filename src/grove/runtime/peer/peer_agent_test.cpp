@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "grove/runtime/peer/restore_fuzz.h"
 #include "grove/runtime/peer/test_hand.h"
 
 namespace grove::peer {
@@ -130,11 +131,16 @@ TEST_P(PeerAgentWith, RefusesAStateThatIsNotItsOwn) {
     Checkpoint damaged = good;
     damaged.agent[place] = static_cast<char>(damaged.agent[place] ^ 0xff);
     const auto peer = row.fresh(1);
-    if (peer->restore(damaged)) EXPECT_TRUE(peer->estimate().allFinite());
+    EXPECT_TRUE(!peer->restore(damaged) || peer->estimate().allFinite());
     Checkpoint cut = good;
     cut.agent.resize(place);
     EXPECT_FALSE(row.fresh(1)->restore(cut)) << place;
   }
+}
+
+// The body of the libFuzzer target, driven here with random edits.
+RC_GTEST_PROP(PeerState, IsRefusedOrFitToGoOnWithWhateverStandsInIt, (const std::string& bytes)) {
+  fuzz_restore(bytes);
 }
 
 }  // namespace

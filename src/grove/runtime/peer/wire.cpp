@@ -193,6 +193,8 @@ void pack_weight(double depth_word, const CurvatureMessage& told, const LinkShap
   into.set_depth(depth);
   into.set_version(told.version);
   into.set_of_yours(told.of_yours);
+  into.set_digest(told.digest);
+  into.set_digest_of_yours(told.digest_of_yours);
   if (told.curvature.empty()) return;
   v1::Curvature& curvature = *into.mutable_curvature();
   curvature.set_kind(kind_of(shape.curvature->shape));
@@ -231,7 +233,11 @@ std::span<const double> payload_of(const v1::Iterate& iterate, const LinkShape& 
   if (shape.curvature) {
     const v1::Weight& weight = iterate.weight();
     buffer.push_back(std::bit_cast<double>(std::array{weight.hops(), weight.depth()}));
-    CurvatureMessage{.version = weight.version(), .of_yours = weight.of_yours()}.append_to(buffer);
+    CurvatureMessage{.version = weight.version(),
+                     .of_yours = weight.of_yours(),
+                     .digest = weight.digest(),
+                     .digest_of_yours = weight.digest_of_yours()}
+        .append_to(buffer);
   }
   buffer.insert(buffer.end(), values.begin(), values.end());
   buffer.insert(buffer.end(), iterate.rounded().begin(), iterate.rounded().end());

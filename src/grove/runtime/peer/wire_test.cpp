@@ -110,7 +110,12 @@ struct WeighedMessage {
     std::vector<double> words;
     Curvature(form, matrix).append_words(words);
     payload.push_back(std::bit_cast<double>(std::array{1.0f, 2.0f}));
-    CurvatureMessage{.version = 5, .of_yours = of_yours, .vector = vector, .curvature = words}
+    CurvatureMessage{.version = 5,
+                     .of_yours = of_yours,
+                     .digest = 17,
+                     .digest_of_yours = 0xffff0000,
+                     .vector = vector,
+                     .curvature = words}
         .append_to(payload);
   }
   v1::Iterate iterate() const {
