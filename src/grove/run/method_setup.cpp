@@ -99,8 +99,8 @@ constexpr Index largest_with_curvature = 2000;
 
 Status set_up_machines(Config& config, const Instance& instance, MethodSetup& setup) {
   if (!simulates_time(config)) return success();
-  if (config.speeds.empty()) config.speeds = "1";
-  if (config.latency.empty()) config.latency = "0";
+  if (config.speeds.empty()) config.speeds = std::string("1");
+  if (config.latency.empty()) config.latency = std::string("0");
   auto speeds = make_speeds(config.speeds, config.agents, config.seed);
   if (!speeds) return speeds.error();
   const auto latencies = make_latencies(config.latency, instance.graph.edges().size(), config.seed);

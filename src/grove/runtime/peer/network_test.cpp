@@ -234,8 +234,9 @@ TEST_P(PeerNetworkWith, GoesOnWithoutTheHolderOfTheRegularizerWhenItNeverComesBa
   for (const std::size_t k : {0u, 1u, 2u, 3u}) ASSERT_TRUE(network.has_worked(k));
   holder.reset();
   for (auto& peer : peers) ASSERT_TRUE(peer->converged()) << peer->log();
-  if (!GetParam())  // with curvature everyone has its share
+  if (!GetParam()) {  // with curvature everyone has its share
     EXPECT_TRUE(peers[0]->logged("holding the regularizer members=3")) << peers[0]->log();
+  }
   const Vector optimum = optimum_over(network, {1, 2, 3});
   for (const std::size_t k : {1u, 2u, 3u})
     EXPECT_LT(relative_error(network.model(k), optimum), 1e-6) << "peer " << k;
