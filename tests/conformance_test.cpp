@@ -180,12 +180,12 @@ TEST_P(EveryMethod, TheSimulatorPlaysRoundsAsWrittenOutByHand) {
 /// its curvature, 3 numbers in 2 words, the vectors' room of one; the broadcast also x_i. The
 /// second activation takes one step with the old Hessian and sees it was as good as promised; the
 /// gradient before it is new because the last step moved at the level of rounding. Besides vectors
-/// there is a word for the depth of the network, and over edges two for versions.
+/// there is a word for the depth of the network, and over edges three for versions and digests.
 Cost cost_by_hand(const std::string& name) {
   if (name == "DruidVlCurvature")
     return {2, 2 * (2 + 1), 2 * 8 * (1 + 2 + 2 + 1 + 2), (2 + 2) * 4, 4, 2 + 1};
   if (name == "DruidVlCurvatureOverEdges")
-    return {2, 2 * (1 + 1), 2 * 8 * (3 + 2 + 3 + 2), (2 + 2) * 4, 4, 2 + 1};
+    return {2, 2 * (1 + 1), 2 * 8 * (4 + 2 + 4 + 2), (2 + 2) * 4, 4, 2 + 1};
   Cost cost{.broadcasts = 2, .vectors_sent = 4, .bytes_sent = 64};
   const auto compute = [&](std::uint64_t gradients, std::uint64_t hessians, std::uint64_t solves) {
     cost.gradient_samples = gradients;
