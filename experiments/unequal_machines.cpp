@@ -24,7 +24,8 @@ std::string proportional_work(const Config& config) {
 
 /// Enough for every line that gets there at all.
 std::uint64_t rounds_of(WorkMethod method, const WorkRule& rule) {
-  return (method == WorkMethod::paper ? 500 : 100) * (rule.free_running ? 5 : 1);
+  const std::uint64_t rounds = method == WorkMethod::paper ? 500 : 100;
+  return rule.free_running ? 5 * rounds : rounds;
 }
 
 }  // namespace

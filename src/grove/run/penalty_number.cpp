@@ -7,7 +7,7 @@ namespace grove {
 namespace {
 
 constexpr Index most_products = 100;
-constexpr double share = 0.25;  ///< of the curvature, in all links of an agent
+constexpr double part_in_links = 0.25;  ///< of the curvature, in all links of an agent
 
 }  // namespace
 
@@ -36,7 +36,7 @@ double automatic_number(const Objective& mean, const Vector& start, const Graph&
   if (!(curvature > 0)) curvature = 1;
   const double degree =
       2 * static_cast<double>(graph.edges().size()) / static_cast<double>(graph.agents());
-  return share * curvature / std::max(1.0, degree);
+  return part_in_links * curvature / std::max(1.0, degree);
 }
 
 }  // namespace grove
