@@ -107,6 +107,25 @@ TEST_F(Checkpoints, AreWrittenWhenARunIsInterrupted) {
   EXPECT_EQ(essence(*resumed), essence(*uninterrupted));
 }
 
+TEST_F(Checkpoints, ThatCanNoLongerBeWrittenCostTheCheckpointNotTheRun) {
+  int asked = 0, told = 0;
+  RunHooks hooks;
+  hooks.interrupted = [&] {
+    if (++asked == 7) {  // after the first checkpoint, before the second
+      fs::remove_all(folder_);
+      std::ofstream(folder_) << "a file in the folder's place";
+    }
+    return false;
+  };
+  hooks.noted = [&](std::string_view note) { told += note.starts_with("no checkpoint after"); };
+  const auto record = run(kept(config(), 17), hooks);
+  ASSERT_TRUE(record) << record.error().text();
+  EXPECT_EQ(record->outcome.rounds, 17u);
+  EXPECT_EQ(told, 1) << "once, of two that failed";
+  ASSERT_FALSE(record->notes.empty());
+  EXPECT_TRUE(record->notes.back().starts_with("no checkpoint after round 10"));
+}
+
 TEST_F(Checkpoints, OfOtherOptionsOrDataAreRefused) {
   ASSERT_TRUE(run(kept(config(), 6)));
   Config other = kept(config(), 12);
