@@ -57,9 +57,12 @@ TEST_F(CommandLineOutput, WritesThroughLinksAndIntoPipesInsteadOfReplacingThem) 
   good_data();
   fs::create_directories(folder / "elsewhere");
   fs::create_symlink("elsewhere/r.json", folder / "link.json");
-  ASSERT_EQ(grove("train good.svm --rounds 1 --record link.json").code, 0);
+  fs::create_symlink("elsewhere/p.svg", folder / "link.svg");
+  ASSERT_EQ(grove("train good.svm --rounds 1 --record link.json --plot link.svg").code, 0);
   EXPECT_TRUE(fs::is_symlink(folder / "link.json"));
   EXPECT_TRUE(record_from_json(json_in("elsewhere/r.json")));
+  EXPECT_TRUE(fs::is_symlink(folder / "link.svg"));
+  EXPECT_GT(fs::file_size(folder / "elsewhere" / "p.svg"), 1000u);
 
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   std::string heard;
