@@ -9,6 +9,7 @@
 #include "grove/methods/local_solver.h"
 #include "grove/network/spectrum.h"
 #include "grove/run/method_setup.h"
+#include "grove/run/penalty_number.h"
 #include "grove/runtime/simulator.h"
 
 namespace grove::experiments {
@@ -280,7 +281,10 @@ Result<TheoryReport> examine(Config config, const PreparedProblem& problem, cons
     return Error{"--runtime", "a run is looked at from outside in one process; expected simulator"};
   if (config.penalty.curvature())
     return Error{"--penalty", "Theorem 1 speaks of one number for all links; expected a number"};
-  if (config.penalty.is_auto()) config.penalty = 1e-3;
+  const bool penalty_chosen = config.penalty.is_auto();
+  if (penalty_chosen)
+    config.penalty =
+        automatic_number(*problem.instance.mean, problem.instance.start(), problem.instance.graph);
   auto setup = set_up_method(config, problem.instance);
   if (!setup) return setup.error();
   Probe probe(config, problem, *setup);
@@ -289,6 +293,7 @@ Result<TheoryReport> examine(Config config, const PreparedProblem& problem, cons
     probe.play_round();
 
   TheoryReport report = probe.report();
+  report.penalty_chosen = penalty_chosen;
   report.model_smoothness = model_smoothness(report.setting);
   report.tau = residual_weights(report.setting);
   report.zeta = admissible_zeta(report.setting);

@@ -16,6 +16,7 @@ struct TheoryReport {
   TheoremSetting setting;  ///< constants; m_f and M_f from Hessians at the iterates and the optimum
   double smoothness_everywhere = 0;        ///< M_f over all of R^d
   double strong_convexity_everywhere = 0;  ///< m_f over all of R^d, as far as it is known
+  bool penalty_chosen = false;             ///< mu_z was left to Grove
   bool coupled = true;          ///< links or a theta are there for the theorem to speak of
   bool all_worked = true;       ///< every agent was seen at work
   double model_smoothness = 0;  ///< M

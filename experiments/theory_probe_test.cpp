@@ -170,6 +170,37 @@ TEST(Theory, GivesNoRateToOneAgentAloneOrToCurvatureThatIsRounding) {
             std::string::npos);
 }
 
+// Squared loss: the Hessian is the same everywhere, so its mean diagonal can be worked out from
+// gradients; a path of 3 has 4/3 links an agent.
+TEST(Theory, SaysWhichNumberItTookForAuto) {
+  Config config = small_path();
+  config.penalty = {};
+  config.rounds = 3;
+  const auto problem = prepare(config);
+  ASSERT_TRUE(problem);
+  const Objective& mean = *problem->instance.mean;
+  ObjectiveScratch scratch;
+  const Vector start = problem->instance.start();
+  Vector at_start, beside;
+  mean.evaluate(start, Batch::all(), &at_start, nullptr, scratch);
+  double trace = 0;
+  for (Index k = 0; k < start.size(); ++k) {
+    mean.evaluate(start + Vector::Unit(start.size(), k), Batch::all(), &beside, nullptr, scratch);
+    trace += beside[k] - at_start[k];
+  }
+  const auto report = examine(config, *problem);
+  ASSERT_TRUE(report) << report.error().text();
+  const double expected = trace / static_cast<double>(start.size()) / 4 / (4.0 / 3);
+  EXPECT_NEAR(report->setting.penalty, expected, 1e-9 * expected);
+  EXPECT_NE(text_of(*report).find("--penalty auto"), std::string::npos);
+
+  config.penalty = 0.5;
+  const auto given = examine(config, *problem);
+  ASSERT_TRUE(given);
+  EXPECT_EQ(given->setting.penalty, 0.5);
+  EXPECT_EQ(text_of(*given).find("--penalty auto"), std::string::npos);
+}
+
 TEST(Theory, NamesARunThatDiverges) {
   Config config = small_path();
   config.l1 = 0;

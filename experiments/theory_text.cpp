@@ -32,6 +32,10 @@ std::string constants_text(const TheoryReport& report) {
        fmt::format("{:.4g}, {}", setting.penalty,
                    setting.theta_penalty ? fmt::format("{:.4g}", *setting.theta_penalty)
                                          : "none: there is no regularizer"));
+  if (report.penalty_chosen)
+    line("",
+         "--penalty auto: the mean curvature at the start / (4 x the mean degree); the theorem "
+         "needs one number, where train may weigh links by curvature");
   line("M", fmt::format("{:.4g}", report.model_smoothness));
   line("eps_i", range_text(setting.prox));
   line("c_i^E_i (worst observed)", range_text(setting.remaining));
@@ -125,6 +129,7 @@ nlohmann::json to_json(const TheoryReport& report) {
       {"anchored_min", setting.anchored_min},
       {"unsigned_max", setting.unsigned_max},
       {"penalty", setting.penalty},
+      {"penalty_chosen", report.penalty_chosen},
       {"theta_penalty", setting.theta_penalty ? nlohmann::json(*setting.theta_penalty) : nullptr},
       {"model_smoothness", report.model_smoothness},
       {"prox", numbers(setting.prox)},
