@@ -193,6 +193,7 @@ struct Ratios {
 
 struct Settings {
   std::string only;
+  std::uint64_t agents = 0;  ///< 0: any number
   std::uint64_t seed = 1;
   std::uint64_t grid_agents = 100;
   bool without_rest = false;
@@ -234,6 +235,7 @@ int main(int argc, char** argv) {
   Settings settings;
   CLI::App app{"--penalty auto against the best of 25 numbers"};
   app.add_option("--only", settings.only, "cases whose name contains this");
+  app.add_option("--agents", settings.agents, "cases with so many agents");
   app.add_option("--seed", settings.seed, "of shards, graphs and participation");
   app.add_option("--grid-agents", settings.grid_agents,
                  "look for the best number where there are at most so many agents (100)");
@@ -245,7 +247,9 @@ int main(int argc, char** argv) {
              "best mu", "kB", "best mu", "p = 0.4");
   Ratios ratios;
   for (const Case& one : all_cases())
-    if (one.name.find(settings.only) != std::string::npos) measure(one, settings, ratios);
+    if (one.name.find(settings.only) != std::string::npos &&
+        (settings.agents == 0 || one.config.agents == settings.agents))
+      measure(one, settings, ratios);
   return bench::report(
       "no tuning: --penalty auto over the best of 25 numbers, to a relative gap of 1e-6",
       {{"rounds, median case", median(ratios.rounds), "x", 0.5, false},

@@ -97,6 +97,45 @@ TEST_P(CurvatureLinksIn, ReachTheOptimumWithTwoOfFiveAgentsActive) {
   EXPECT_LT(trial.rounds_to(1e-22, 4000), 4000u);
 }
 
+TEST(CurvatureLinks, ReachTheOptimumHoweverRarelyAgentsWork) {
+  for (const char* participation : {"0.05", "0.2", "0.7", "0.95"}) {
+    Config config = curvature_config({CurvatureShape::full}, LinkKind::broadcast);
+    config.participation = std::string(participation);
+    Trial trial(unlike_agents(), config);
+    EXPECT_LT(trial.rounds_to(1e-22, 8000), 8000u) << participation;
+  }
+}
+
+// Least squares in one coefficient: f_i = h_i (x - a_i)^2 / 2. After the introduction the duals are
+// zero, C_i = 2 * 1.001 h_i, P is their mean, and the pull at x_i is P (x_i - x_j)/2, held by
+// (1 + chance that j works)/2 of P.
+TEST(CurvatureBroadcastLinks, HoldAnAgentLessTheMoreItsNeighbourRests) {
+  const Problem problem = make_problem({.agents = 2,
+                                        .samples = 40,
+                                        .features = 1,
+                                        .graph = "path",
+                                        .terms = {.loss = SquaredLoss{}, .l2 = 0}});
+  const Instance instance = problem.instance();
+  Config config = curvature_config({CurvatureShape::full}, LinkKind::broadcast);
+  config.agents = 2;
+  config.participation = std::string("1,0.4");
+  const MethodSetup setup = *set_up_method(config, instance);
+  Agents agents = make_agents(config, instance, setup);
+  const auto always = [](std::size_t) { return true; };
+  play_round(agents, instance.graph, 1, 5, always);
+  const Vector before[] = {agents[0]->estimate(), agents[1]->estimate()};
+  play_round(agents, instance.graph, 2, 5, always);
+  double h[2];
+  for (std::size_t i = 0; i < 2; ++i) h[i] = plain_hessian(problem, i, before[i])(0, 0);
+  const double weight = 2 * 1.001 * (h[0] + h[1]) / 2;
+  const double held[] = {0.7 * weight, weight};  // agent 0 has a neighbour that often rests
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double pull = weight * (before[i] - before[1 - i])[0] / 2;
+    const double step = -(plain_gradient(problem, i, before[i])[0] + pull) / (h[i] + held[i]);
+    EXPECT_NEAR(agents[i]->estimate()[0] - before[i][0], step, 1e-5 * std::abs(step));
+  }
+}
+
 // Each agent keeps its share of r; every copy is sparse where the optimum is.
 TEST_P(CurvatureLinksIn, ReachTheOptimumOfAnL1ProblemAndItsZeros) {
   Trial trial(unlike_agents(0.1), config());

@@ -38,6 +38,11 @@ std::uint64_t next_refresh(std::uint64_t times_published) {
   return waits * (waits - 1);
 }
 
+/// A link bends by P_ij/2 when one end moves; both may, each against the other, so that a local
+/// model holds its end by twice that. Where the other end rests, once would do. On average that is
+/// an expected separable overapproximation (Richtarik and Takac 2016) of functions of two blocks.
+double held_share(double together) { return 0.5 * (1 + together); }
+
 /// Whether some eigenvalue of told^{-1} now has left [1/limit, limit]; in the form's own terms.
 bool differ(CurvatureForm form, double limit, const Matrix& told, const Matrix& now,
             Matrix& buffer) {
@@ -107,6 +112,10 @@ void CurvatureDruidAgent::improve(const Activation& activation, Workspace& works
                     .matrix = &links_->weights().sum()};
   // Links keep the model strongly convex; an agent without any has only a proximal term for that.
   if (context_.neighbours.empty()) coupling.scalar += light_ridge * published_.diagonal().mean();
+  if (options_.together < 1) {
+    workspace.curvature = held_share(options_.together) * links_->weights().sum();
+    coupling.matrix = &workspace.curvature;
+  }
   workspace.point = x_;
   newton_.minimize({*context_.objective, x_, workspace.pull, coupling, coupling, share_},
                    {.steps = activation.local_steps, .thrifty = options_.thrifty},

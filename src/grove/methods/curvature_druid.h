@@ -23,6 +23,9 @@ struct CurvatureDruidOptions {
   bool thrifty = true;      ///< as many local steps as pay, at most those of the activation
   bool solve_alone = true;  ///< first of all; without it the agent begins where it is
   bool watchful = true;     ///< raise links that prove too soft (StallWatch)
+  /// In lock-step rounds over broadcast links: the largest chance that a neighbour works in a
+  /// round.
+  double together = 1;
   Sampling sampling = FullBatches{};  ///< not MiniBatches: their noise would pass for curvature
 };
 
