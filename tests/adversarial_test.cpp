@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <oneapi/tbb/parallel_for.h>
 
+#include "grove/base/test_seeds.h"
 #include "grove/runtime/event_simulator.h"
 #include "support/network.h"
 
@@ -93,12 +94,7 @@ TEST_P(AdversarialNetwork, NeverKeepsTheAgentsFromTheOptimum) {
         << "seed " << replayed;
     return;
   }
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr std::uint64_t share = 20;  // sanitizers look at the code, which every seed runs
-#else
-  constexpr std::uint64_t share = 1;
-#endif
-  std::vector<double> errors(GetParam().seeds / share);
+  std::vector<double> errors(seeds_to_run(GetParam().seeds));
   tbb::parallel_for(std::size_t{0}, errors.size(),
                     [&](std::size_t k) { errors[k] = trial.error(GetParam().method, k + 1); });
   for (std::size_t k = 0; k < errors.size(); ++k)

@@ -1,11 +1,15 @@
 // What the command line writes and prints: files whole wherever they go, notes before the run, and
 // nothing lost when the reader of a pipe goes away.
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
 #include <thread>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -48,9 +52,43 @@ TEST_F(CommandLineOutput, FilesAreWrittenEvenIfTheReaderOfThePipeGoesAway) {
 
 TEST_F(CommandLineOutput, AFullDiskUnderStandardOutputIsAnError) {
   good_data();
-  const Ended ended = grove("train good.svm --rounds 2 --json >/dev/full 2>said.txt || (exit $?)");
-  EXPECT_EQ(ended.code, 2);
-  EXPECT_TRUE(read_file(folder / "said.txt")->starts_with("grove: standard output: "));
+  ASSERT_EQ(grove("train good.svm --rounds 2 --model m.json").code, 0);
+  for (const std::string command :
+       {"train good.svm --rounds 2 --json", "train good.svm --rounds 2", "data list",
+        "data list --json", "theory good.svm --agents 2", "predict m.json good.svm",
+        "predict m.json good.svm --out p.txt", "compare good.svm --methods nids --rounds 2"}) {
+    const Ended ended = grove(command + " >/dev/full 2>said.txt || (exit $?)");
+    EXPECT_EQ(ended.code, 2) << command;
+    EXPECT_NE(read_file(folder / "said.txt")->find("grove: standard output: "), std::string::npos)
+        << command;
+  }
+}
+
+/// A server that takes connections and never says anything.
+struct Silence {
+  Silence() {
+    sockaddr_in address{.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(socket, 4), 0);
+    EXPECT_EQ(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    port = ntohs(address.sin_port);
+  }
+  ~Silence() { ::close(socket); }
+
+  int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int port = 0;
+};
+
+TEST_F(CommandLineOutput, ADownloadThatIsInterruptedEndsWith130) {
+  const Silence server;
+  const std::string command = fmt::format(
+      "cd '{}' && timeout --preserve-status -s INT 2 {} data get ijcnn1 --out . "
+      "--url http://127.0.0.1:{}/x >out.txt 2>err.txt </dev/null",
+      folder.string(), GROVE_PROGRAM, server.port);
+  const int status = std::system(command.c_str());
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130) << *read_file(folder / "err.txt");
 }
 
 TEST_F(CommandLineOutput, WritesThroughLinksAndIntoPipesInsteadOfReplacingThem) {

@@ -205,6 +205,30 @@ TEST_F(CommandLine, PredictsCsvByTheColumnsTheModelWasTrainedOn) {
   EXPECT_NE(other.err.find("other.csv:1: expected the model"), std::string::npos) << other.err;
 }
 
+TEST_F(CommandLine, TrainsAndPredictsLabelsThatAreWords) {
+  file("pets.csv", "weight,pet\n4,cat\n5,cat\n3,cat\n20,dog\n30,dog\n25,dog\n");
+  const Ended trained =
+      grove("train pets.csv --intercept --l2 1e-3 --agents 2 --model m.json --record r.json");
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_NE(trained.out.find("label cat is class 0 and dog is class 1"), std::string::npos)
+      << trained.out;
+  EXPECT_EQ(nlohmann::json::parse(*read_file(folder / "m.json")).at("labels").at("positive"),
+            "dog");
+  EXPECT_EQ(nlohmann::json::parse(*read_file(folder / "r.json"))
+                .at("problem")
+                .at("labels")
+                .at("negative"),
+            "cat");
+  file("new.csv", "pet,weight\ndog,28\ncat,4\n");
+  const Ended predicted = grove("predict m.json new.csv");
+  ASSERT_EQ(predicted.code, 0) << predicted.err;
+  EXPECT_TRUE(predicted.out.starts_with("dog ")) << predicted.out;
+  EXPECT_NE(predicted.out.find("\ncat "), std::string::npos) << predicted.out;
+  EXPECT_NE(predicted.err.find("accuracy  1\n"), std::string::npos) << predicted.err;
+  file("fish.csv", "pet,weight\nfish,1\n");
+  EXPECT_NE(grove("predict m.json fish.csv").err.find("not the model's"), std::string::npos);
+}
+
 TEST_F(CommandLine, NeverReplacesWhatItReads) {
   good_data();
   EXPECT_EQ(grove("train good.svm --record good.svm").code, 2);

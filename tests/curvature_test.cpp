@@ -244,7 +244,7 @@ TEST(CurvatureLinks, TakeTheSameRoundsWhateverASingleColumnCountsIn) {
   };
   const Round usual = rounds_to_gap(problem_with(1));
   EXPECT_LT(usual, 100u);
-  for (const double scale : {1e-4, 1e4})
+  for (const double scale : {1e-18, 1e-4, 1e4, 1e17})
     EXPECT_NEAR(static_cast<double>(rounds_to_gap(problem_with(scale))), static_cast<double>(usual),
                 1)
         << "one column times " << scale;

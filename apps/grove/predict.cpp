@@ -6,6 +6,7 @@
 #include "grove/base/file.h"
 #include "grove/base/text.h"
 #include "grove/data/dataset.h"
+#include "grove/data/labels.h"
 #include "grove/run/json_format.h"
 #include "grove/run/model.h"
 #include "outputs.h"
@@ -41,6 +42,7 @@ Result<Prediction> predict(const PredictSettings& settings, const Model& model) 
       load_dataset(settings.data, TargetKind::number, settings.seed,
                    {.label_column = settings.label_column,
                     .model_columns = model.columns,
+                    .model_labels = model.labels,
                     .model_features = static_cast<std::size_t>(model.coefficients.size())});
   if (!dataset) return dataset.error();
   if (dataset->samples.dimension() > model.coefficients.size() && !settings.outputs.quiet)
@@ -63,8 +65,7 @@ std::string prediction_lines(const Model& model, const Vector& margins) {
   std::string lines;
   for (double margin : margins) {
     if (model.labels)
-      lines += fmt::format("{} {}\n",
-                           exact(margin > 0 ? model.labels->positive : model.labels->negative),
+      lines += fmt::format("{} {}\n", label_text(*model.labels, margin > 0),
                            exact(1 / (1 + std::exp(-margin))));
     else
       lines += exact(margin) + "\n";

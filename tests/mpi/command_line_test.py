@@ -129,6 +129,14 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(three.returncode, 0, three.stderr)
         self.assertEqual(essence(read(self.file("one.json"))), essence(read(self.file("three.json"))))
 
+    def test_shards_with_other_columns_are_refused(self):
+        for rank, header in enumerate(["a,b,y", "b,a,y"]):
+            pathlib.Path(self.file(f"part-{rank}.csv")).write_text(header + "\n1,2,0\n3,4,1\n")
+        result = mpirun(2, "--shards", self.file("part-{rank}.csv"), "--agents", "2")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertEqual(len(self.errors(result)), 1, result.stderr)
+        self.assertIn("part-1.csv: has other columns", self.errors(result)[0])
+
     def test_checkpoints_resume_to_the_record_of_an_uninterrupted_run(self):
         options = [*BASE, "--link", "edge", "--loss-rate", "0.2", "--delay", "3",
                    "--participation", "0.7"]

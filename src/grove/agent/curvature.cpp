@@ -21,6 +21,24 @@ bool unit_columns(std::span<const float> numbers, Index rows) {
   return (columns.cast<double>().colwise().squaredNorm().array() <= 1.01).all();
 }
 
+/// What numbers of a curvature may be: what single precision holds to six digits and more, with
+/// room for a sum.
+constexpr float smallest = 1e-39f, largest = 1e37f;
+
+float within_range(double number) {
+  return static_cast<float>(std::clamp<double>(number, smallest, 0.99 * largest));
+}
+
+/// Factors of rows and columns that bring the diagonal, and with it all of a positive definite
+/// matrix, into the range. Features of 1e-19 and less, or 1e18 and more, need them: their links
+/// weigh more or less than their curvature asks for then, which costs rounds, not exactness.
+Vector factors_into_range(const Matrix& matrix) {
+  return matrix.diagonal().unaryExpr([](double number) {
+    if (smallest <= number && number < 0.99 * largest) return 1.0;
+    return number > 0 ? std::sqrt(double{within_range(number)} / number) : 1.0;
+  });
+}
+
 }  // namespace
 
 std::size_t CurvatureForm::floats(Index dimension) const {
@@ -42,20 +60,26 @@ Curvature::Curvature(CurvatureForm form, const Matrix& matrix)
   float* out = numbers_.data();
   switch (form_.shape) {
     case CurvatureShape::scalar:
-      out[0] = static_cast<float>(matrix.diagonal().mean());
+      out[0] = within_range(matrix.diagonal().mean());
       break;
     case CurvatureShape::diagonal:
-      for (Index k = 0; k < dimension_; ++k) out[k] = static_cast<float>(matrix(k, k));
+      for (Index k = 0; k < dimension_; ++k) out[k] = within_range(matrix(k, k));
       break;
     case CurvatureShape::low_rank:
       set_low_rank(matrix);
       break;
     case CurvatureShape::full:
-      for (Index column = 0; column < dimension_; ++column)
-        for (Index row = column; row < dimension_; ++row)
-          *out++ = static_cast<float>(matrix(row, column));
+      set_full(matrix);
       break;
   }
+}
+
+void Curvature::set_full(const Matrix& matrix) {
+  const Vector factors = factors_into_range(matrix);
+  float* out = numbers_.data();
+  for (Index column = 0; column < dimension_; ++column)
+    for (Index row = column; row < dimension_; ++row)
+      *out++ = static_cast<float>(factors[row] * matrix(row, column) * factors[column]);
 }
 
 /// The largest eigenpairs; the rest of the spectrum becomes its geometric mean.
@@ -66,8 +90,8 @@ void Curvature::set_low_rank(const Matrix& matrix) {
   const double base = rest > 0 ? std::exp(eigen.eigenvalues().head(rest).array().log().mean())
                                : eigen.eigenvalues()[0];
   float* out = numbers_.data();
-  *out++ = static_cast<float>(base);
-  for (Index k = 0; k < rank; ++k) *out++ = static_cast<float>(eigen.eigenvalues()[rest + k]);
+  *out++ = within_range(base);
+  for (Index k = 0; k < rank; ++k) *out++ = within_range(eigen.eigenvalues()[rest + k]);
   for (Index k = 0; k < rank; ++k)
     for (Index row = 0; row < dimension_; ++row)
       *out++ = static_cast<float>(eigen.eigenvectors()(row, rest + k));
@@ -105,7 +129,6 @@ void Curvature::append_words(std::vector<double>& words) const {
 /// it is off by at most 6e-8 d, and the floor of 1e-3 of the diagonal is more up to 16,000
 /// coefficients.
 bool Curvature::sound(CurvatureForm form, Index dimension, std::span<const float> numbers) {
-  constexpr float largest = 1e30f;  // sums and products with it stay far from overflow
   if (!std::ranges::all_of(numbers, [](float number) { return std::abs(number) <= largest; }))
     return false;  // also of NaN
   switch (form.shape) {

@@ -53,6 +53,7 @@ class Curvature {
   void add_to(double factor, Matrix& matrix) const;                        ///< += factor C
 
  private:
+  void set_full(const Matrix& matrix);
   void set_low_rank(const Matrix& matrix);
 
   CurvatureForm form_;

@@ -149,15 +149,21 @@ Status take_named(const ColumnNames& wanted, const ReadOptions& options, const s
   return success();
 }
 
-/// Reads one line into the rows; says what is wrong with it, if anything. `cells` is room for it.
-std::optional<std::string> parse_row(std::string_view line, const CsvHeader& header,
-                                     std::vector<std::string_view>& cells, RowBlock& rows) {
+/// Takes a line apart; false: its quotes are wrong.
+bool split(std::string_view line, std::vector<std::string_view>& cells) {
   cells.clear();
   for (CellReader reader(line); !reader.finished();) {
     const auto cell = reader.take();
-    if (!cell) return std::string(quotes_wrong);
+    if (!cell) return false;
     cells.push_back(trim(*cell));
   }
+  return true;
+}
+
+/// Reads one line into the rows; says what is wrong with it, if anything. `cells` is room for it.
+std::optional<std::string> parse_row(std::string_view line, const CsvHeader& header,
+                                     std::vector<std::string_view>& cells, RowBlock& rows) {
+  if (!split(line, cells)) return std::string(quotes_wrong);
   std::optional<std::string> complaint;
   const auto number_in = [&](std::size_t column) {
     double value = 0;
@@ -176,7 +182,12 @@ std::optional<std::string> parse_row(std::string_view line, const CsvHeader& hea
     rows.add(feature++, number_in(column));
     if (complaint) return complaint;
   }
-  rows.end_row(header.label ? number_in(*header.label) : std::numeric_limits<double>::quiet_NaN());
+  if (!header.label)
+    rows.end_row(std::numeric_limits<double>::quiet_NaN());
+  else if (header.texts && !cells[*header.label].empty())
+    rows.end_row(header.texts->number_of(without_doubled_quotes(cells[*header.label])));
+  else
+    rows.end_row(number_in(*header.label));
   return complaint;
 }
 
@@ -206,6 +217,15 @@ ColumnNames CsvHeader::columns() const {
   for (const std::size_t column : features) columns.features.push_back(names[column]);
   if (label) columns.label = names[*label];
   return columns;
+}
+
+bool has_label_texts(std::string_view text, const CsvHeader& header) {
+  std::string_view line;
+  while (trim(line).empty() && !text.empty()) line = take_line(text);
+  std::vector<std::string_view> cells;
+  if (!header.label || !split(line, cells) || *header.label >= cells.size()) return false;
+  const std::string_view label = cells[*header.label];
+  return !label.empty() && !parse_double(label);
 }
 
 ParsedBlock parse_csv(std::string_view text, const CsvHeader& header, RowBlock memory) {

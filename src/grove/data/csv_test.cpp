@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "grove/data/dataset.h"
+#include "grove/data/labels.h"
+#include "grove/data/readers.h"
 #include "grove/data/test_files.h"
 
 namespace grove {
@@ -73,6 +75,45 @@ TEST(CsvReader, FindsTheColumnsOfTheModelItIsForByName) {
   const Read missing = read_with(wanted, "sizes,a,price\n2,1,9\n");
   EXPECT_EQ(missing.error,
             "data.csv:1: expected the model's column `size`, the nearest name is `sizes`");
+}
+
+/// Small blocks, so that words meet in several of them.
+Result<Dataset> read_classes(std::string_view text, const ReadOptions& options = {}) {
+  return read_csv_text(text, "data.csv", TargetKind::two_classes, options, {.block_bytes = 16});
+}
+
+TEST(CsvReader, TakesTwoWordsAsLabels) {
+  const auto read = read_classes("a,label\n1,yes\n2, no\n3,\"yes\"\n\n4,no\n");
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->samples.targets, Vector({{1, 0, 1, 0}}));
+  ASSERT_TRUE(read->labels);
+  EXPECT_EQ(label_text(*read->labels, false), "no");
+  EXPECT_EQ(label_text(*read->labels, true), "yes");
+  const auto quoted = read_classes("y,a\n\"a \"\"b\"\"\",1\n2,1\n");
+  ASSERT_TRUE(quoted) << quoted.error().text();
+  EXPECT_EQ(quoted->labels->texts, (std::array<std::string, 2>{"2", "a \"b\""}));
+  EXPECT_EQ(quoted->samples.targets, Vector({{1, 0}}));
+}
+
+TEST(CsvReader, RefusesOneWordThreeWordsAndWordsAmongNumbers) {
+  const auto error = [](std::string_view text) { return read_classes(text).error().text(); };
+  EXPECT_EQ(error("a,y\n1,no\n2,no\n"), "data.csv: expected two distinct labels, found 1: `no`");
+  EXPECT_EQ(error("a,y\n1,no\n2,maybe\n3,yes\n"),
+            "data.csv: expected two distinct labels, found 3: `maybe`, `no`, `yes`");
+  EXPECT_EQ(error("a,y\n1,a\n2,b\n3,c\n1,d\n2,e\n3,f\n4,g\n5,h\n6,i\n"),
+            "data.csv: expected two distinct labels, found more than 6: `a`, `b`, `c`, `d`, `e`, "
+            "`f`, ...");
+  EXPECT_EQ(error("a,y\n1,no\n2,\n"),
+            "data.csv:3: column `y`: expected a finite number, found nothing");
+  EXPECT_EQ(error("a,y\n1,0\n2,yes\n"),
+            "data.csv:3: column `y`: expected a finite number, found `yes`");
+}
+
+TEST(CsvReader, KnowsTheWordsOfTheModelItIsFor) {
+  const ReadOptions wanted{.model_labels = LabelNames{.texts = {"no", "yes"}}, .model_features = 1};
+  const Read got = read_with(wanted, "a,y\n1,yes\n2,other\n3,no\n");
+  EXPECT_EQ(got.error, "");
+  EXPECT_EQ(got.targets, Vector({{1, 2, 0}}));
 }
 
 TEST(CsvReader, UnderstandsQuotesBlanksCarriageReturnsAndBlankLines) {

@@ -27,6 +27,8 @@ struct ReadOptions {
   /// Of the model that a CSV file is for: its columns are found by these names, others are not
   /// looked at, and the label may be missing.
   std::optional<ColumnNames> model_columns = {};
+  /// Of the model that the data is for: where they are words, the CSV's are.
+  std::optional<LabelNames> model_labels = {};
   /// Of the model that the data is for, which may lack labels: targets are NaN then. A CSV does so
   /// if it has so many columns, none of them named as a label is; a LIBSVM line if it begins with
   /// index:value. 0: every file has labels.

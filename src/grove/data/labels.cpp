@@ -46,12 +46,17 @@ Result<LabelNames> find_labels(const std::string& source, const Vector& targets)
                            std::min(values.size(), most_listed), list(values))};
 }
 
+std::string label_text(const LabelNames& labels, bool positive) {
+  if (labels.are_texts()) return labels.texts[positive ? 1 : 0];
+  return exact(positive ? labels.positive : labels.negative);
+}
+
 Status apply_labels(const LabelNames& labels, Dataset& dataset) {
   for (const double target : dataset.samples.targets)
     if (target != labels.negative && target != labels.positive)
       return Error{dataset.source,
-                   fmt::format("expected the labels {} and {}, found {}", exact(labels.negative),
-                               exact(labels.positive), exact(target))};
+                   fmt::format("expected the labels {} and {}, found {}", label_text(labels, false),
+                               label_text(labels, true), exact(target))};
   for (double& target : dataset.samples.targets) target = target == labels.positive ? 1 : 0;
   dataset.labels = labels;
   return success();

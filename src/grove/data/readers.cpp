@@ -113,14 +113,25 @@ class BlockPipeline {
   std::atomic<bool> stopped_{false};   ///< an error makes the rest of the file pointless
 };
 
-Result<Dataset> read_all(BlockSource& blocks, const std::string& source, TargetKind kind,
-                         int threads, const Format& format) {
+/// For two classes, maps the labels: smaller to 0, larger to 1.
+Result<Dataset> classified(Dataset dataset, TargetKind kind) {
+  if (kind == TargetKind::number) return dataset;
+  const Result<LabelNames> labels = find_labels(dataset.source, dataset.samples.targets);
+  if (!labels) return labels.error();
+  [[maybe_unused]] const Status applied = apply_labels(*labels, dataset);
+  assert(applied);
+  return dataset;
+}
+
+/// With targets as the file has them.
+Result<Dataset> read_all(BlockSource& blocks, const std::string& source, int threads,
+                         const Format& format) {
   const int most = tbb::info::default_concurrency();  // more would only take turns
   tbb::task_arena arena(threads > 0 ? std::min(threads, most) : most);
   return arena.execute([&]() -> Result<Dataset> {
     Result<std::vector<RowBlock>> rows = BlockPipeline(blocks, format, source).run();
     if (!rows) return rows.error();
-    return make_dataset(source, std::move(*rows), kind);
+    return make_dataset(source, std::move(*rows), TargetKind::number);
   });
 }
 
@@ -130,23 +141,34 @@ Result<Dataset> read_libsvm(BlockSource& blocks, const std::string& source, Targ
   const auto parse = [labels](std::string_view text, RowBlock memory) {
     return parse_libsvm(text, std::move(memory), labels);
   };
-  return read_all(blocks, source, kind, options.threads, Format{{}, parse});
+  auto dataset = read_all(blocks, source, options.threads, Format{{}, parse});
+  return dataset ? classified(std::move(*dataset), kind) : dataset;
 }
 
 Result<Dataset> read_csv(BlockSource& blocks, const std::string& source, TargetKind kind,
                          const ReadOptions& options) {
   CsvHeader header;
+  const bool words = options.model_labels && options.model_labels->are_texts();
+  LabelTexts texts(
+      words ? std::vector(options.model_labels->texts.begin(), options.model_labels->texts.end())
+            : std::vector<std::string>{});
   const auto take_header = [&](std::string_view& text) -> Result<std::size_t> {
     Result<CsvHeader> taken = take_csv_header(text, source, options);
     if (!taken) return taken.error();
     header = std::move(*taken);
+    if (words || (kind == TargetKind::two_classes && has_label_texts(text, header)))
+      header.texts = &texts;
     return header.lines;
   };
   const auto parse = [&](std::string_view text, RowBlock memory) {
     return parse_csv(text, header, std::move(memory));
   };
-  auto dataset = read_all(blocks, source, kind, options.threads, Format{take_header, parse});
-  if (dataset) dataset->columns = header.columns();
+  auto dataset = read_all(blocks, source, options.threads, Format{take_header, parse});
+  if (!dataset) return dataset;
+  dataset->columns = header.columns();
+  if (!header.texts) return classified(std::move(*dataset), kind);
+  if (kind == TargetKind::two_classes)
+    if (Status status = texts.apply(*dataset); !status) return status.error();
   return dataset;
 }
 
@@ -155,13 +177,7 @@ Result<Dataset> read_csv(BlockSource& blocks, const std::string& source, TargetK
 Result<Dataset> make_dataset(std::string source, std::vector<RowBlock> blocks, TargetKind kind) {
   Result<Samples> samples = assemble(source, std::move(blocks));
   if (!samples) return samples.error();
-  Dataset dataset{.source = std::move(source), .samples = std::move(*samples)};
-  if (kind == TargetKind::number) return dataset;
-  const Result<LabelNames> labels = find_labels(dataset.source, dataset.samples.targets);
-  if (!labels) return labels.error();
-  [[maybe_unused]] const Status applied = apply_labels(*labels, dataset);
-  assert(applied);
-  return dataset;
+  return classified({.source = std::move(source), .samples = std::move(*samples)}, kind);
 }
 
 Result<Dataset> read_libsvm_file(const std::string& path, TargetKind kind,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <variant>
 #include <vector>
@@ -59,6 +60,9 @@ void for_each_nonzero(const Samples& samples, Index row, Visit&& visit) {
 struct LabelNames {
   double negative = 0;  ///< the label that is 0 inside: the smaller of the two
   double positive = 1;
+  std::array<std::string, 2> texts = {};  ///< as the file has them, where they are not numbers
+
+  bool are_texts() const { return texts[0] != texts[1]; }
 };
 
 /// What the columns of a CSV file are called.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "grove/base/text.h"
+#include "grove/data/labels.h"
 
 namespace grove {
 namespace {
@@ -18,8 +19,8 @@ std::string labels_text(const ProblemSummary& problem) {
   std::string text;
   if (problem.columns) text += fmt::format(", target column `{}`", problem.columns->label);
   if (problem.labels)
-    text += fmt::format(", label {} is class 0 and {} is class 1", exact(problem.labels->negative),
-                        exact(problem.labels->positive));
+    text += fmt::format(", label {} is class 0 and {} is class 1",
+                        label_text(*problem.labels, false), label_text(*problem.labels, true));
   return text;
 }
 

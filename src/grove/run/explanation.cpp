@@ -116,9 +116,11 @@ std::string why_far(const Config& config, const RunRecord& record) {
     return fact +
            "gradient steps gain little on a badly conditioned problem; use --method druid-vl, or "
            "scaled features";
-  if (number)
-    return fmt::format("{}the links are stiff; use a smaller --penalty{}", fact,
-                       bears_curvature(config) ? ", or auto" : "");
+  const char* or_auto = bears_curvature(config) ? ", or auto" : "";
+  // Iterates outside a constraint that their copy keeps look far, however soft the links are.
+  if (number && (std::isfinite(config.constraint.low) || std::isfinite(config.constraint.high)))
+    return fmt::format("{}use a larger or a smaller --penalty{}", fact, or_auto);
+  if (number) return fmt::format("{}the links are stiff; use a smaller --penalty{}", fact, or_auto);
   return fact +
          "the problem is badly conditioned for its regularization; more --l2 or scaled features "
          "help";
@@ -139,7 +141,8 @@ std::string why_apart(const Config& config, const RunRecord& record) {
   if (number) return fmt::format("{}the links are soft; use a larger --penalty{}", fact, or_auto);
   if (config.partition != "even" && config.partition != "stride")
     return fact + "their shards differ much; evenly dealt samples help";
-  return fact + "this takes more --rounds, or a graph with more links";
+  const bool complete = 2 * problem.edges == problem.agents * (problem.agents - 1);
+  return fact + "this takes more --rounds" + (complete ? "" : ", or a graph with more links");
 }
 
 /// What holds the slower of the two measures back.

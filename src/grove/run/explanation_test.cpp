@@ -40,6 +40,24 @@ TEST(Explanation, NamesThePenaltyThatIsTooLargeOrTooSmall) {
   EXPECT_TRUE(mentions(explain_slowness(with_number(), shrinking(0.9, 0.95)), "larger --penalty"));
 }
 
+// The mean of iterates that leave a box is far from the copy that stays in it, for soft links too.
+TEST(Explanation, DoesNotSayWhichWayThePenaltyGoesBesideAConstraint) {
+  Config config = with_number();
+  config.constraint = {.low = 0, .high = 1};
+  const std::string text = explain_slowness(config, shrinking(0.95, 0.9));
+  EXPECT_TRUE(mentions(text, "larger or a smaller --penalty")) << text;
+}
+
+TEST(Explanation, AdvisesMoreLinksOnlyWhereThereCanBeMore) {
+  Config config;
+  config.penalty = CurvatureForm{};
+  RunRecord record = shrinking(0.9, 0.95);
+  EXPECT_TRUE(mentions(explain_slowness(config, record), "more links"));
+  record.problem.edges = 6;  // of four agents
+  EXPECT_TRUE(mentions(explain_slowness(config, record), "more --rounds"));
+  EXPECT_FALSE(mentions(explain_slowness(config, record), "more links"));
+}
+
 TEST(Explanation, NamesTheGraphWhereNewsTravelsSlowly) {
   RunRecord record = shrinking(0.9, 0.95);
   record.problem.lambda_2 = 0.01;

@@ -24,11 +24,15 @@ inline std::string plain_message(const nlohmann::json::exception& error) {
 
 inline nlohmann::json labels_json(const std::optional<LabelNames>& labels) {
   if (!labels) return nullptr;
+  if (labels->are_texts()) return {{"negative", labels->texts[0]}, {"positive", labels->texts[1]}};
   return {{"negative", labels->negative}, {"positive", labels->positive}};
 }
 
 inline std::optional<LabelNames> labels_from(const nlohmann::json& json) {
   if (json.is_null()) return std::nullopt;
+  if (json.at("negative").is_string())
+    return LabelNames{
+        .texts = {json.at("negative").get<std::string>(), json.at("positive").get<std::string>()}};
   return LabelNames{json.at("negative").get<double>(), json.at("positive").get<double>()};
 }
 

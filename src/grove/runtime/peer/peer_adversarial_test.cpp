@@ -2,11 +2,13 @@
 // last checkpoint, an older one or none, members that leave, are forgotten, return or join. Every
 // seed is another storm; a failing seed is printed and replays exactly with
 // GROVE_ADVERSARIAL_SEED=seed.
+#include <algorithm>
 #include <cstdlib>
 
 #include <gtest/gtest.h>
 
 #include "grove/base/random.h"
+#include "grove/base/test_seeds.h"
 #include "grove/runtime/peer/test_hand.h"
 
 namespace grove::peer {
@@ -102,8 +104,8 @@ TEST_P(PeersInAStorm, ReachTheOptimumOfThoseThatRemain) {
         problem_of({.penalty = GetParam().penalty, .seed = k + 1, .scale = k == 1 ? 10.0 : 1.0}));
   const char* replayed = std::getenv("GROVE_ADVERSARIAL_SEED");
   const std::uint64_t only = replayed != nullptr ? std::strtoull(replayed, nullptr, 10) : 0;
-  for (std::uint64_t seed = 1; seed <= GetParam().seeds; ++seed) {
-    if (only != 0 && seed != only) continue;
+  const std::uint64_t last = only != 0 ? only : seeds_to_run(GetParam().seeds);
+  for (std::uint64_t seed = std::max<std::uint64_t>(only, 1); seed <= last; ++seed) {
     SCOPED_TRACE("replay with GROVE_ADVERSARIAL_SEED=" + std::to_string(seed));
     Storm storm(problems, seed);
     storm.rage();
