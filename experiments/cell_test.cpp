@@ -1,5 +1,6 @@
 #include "experiments/cell.h"
 
+#include <atomic>
 #include <chrono>
 
 #include <gtest/gtest.h>
@@ -140,8 +141,12 @@ TEST(Reproduce, QuickFormDrawsEverythingAndResumes) {
     return std::chrono::duration<double>(now).count();
   };
   Progress last;
-  options.hooks.progress = [&last](const Progress& now) { last = now; };
-  options.hooks.interrupted = [&last] { return last.cells_done >= 3; };
+  std::atomic<bool> enough = false;  // asked by all workers
+  options.hooks.progress = [&](const Progress& now) {
+    last = now;
+    enough = now.cells_done >= 3;
+  };
+  options.hooks.interrupted = [&enough] { return enough.load(); };
   const auto cut = reproduce(options);
   ASSERT_TRUE(cut) << cut.error().text();
   EXPECT_FALSE(*cut);

@@ -29,9 +29,10 @@ Status LabelTexts::apply(Dataset& dataset) const {
   if (names.size() != 2) {
     const bool many = names.size() == most_kept;
     if (many) names.back() = "...";
-    return Error{dataset.source,
-                 fmt::format("expected two distinct labels, found {}{}: {}", many ? "more than " : "",
-                             many ? most_kept - 1 : names.size(), fmt::join(names, ", "))};
+    return Error{
+        dataset.source,
+        fmt::format("expected two distinct labels, found {}{}: {}", many ? "more than " : "",
+                    many ? most_kept - 1 : names.size(), fmt::join(names, ", "))};
   }
   const bool turned = texts_[1] < texts_[0];
   if (turned)
