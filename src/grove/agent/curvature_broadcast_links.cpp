@@ -15,7 +15,8 @@ CurvatureBroadcastLinks::CurvatureBroadcastLinks(CurvatureForm form, Index dimen
       heard_(Matrix::Zero(dimension, static_cast<Index>(neighbours))),
       dual_(Matrix::Zero(dimension, static_cast<Index>(neighbours))),
       bent_(dual_),
-      heard_now_(neighbours, 0) {}
+      heard_now_(neighbours, 0),
+      lone_work_(neighbours) {}
 
 void CurvatureBroadcastLinks::publish(Curvature own, std::uint64_t, const Vector&) {
   next_own_ = std::move(own);
@@ -68,13 +69,14 @@ void CurvatureBroadcastLinks::bend(Index slot, const Vector& x) {
   bent_.col(slot) = product_;
 }
 
-/// What moves a dual now is what pulls in the next activation, unless a curvature is new.
+/// What moves a dual now, or a share of it, pulls in the next activation, unless a curvature is
+/// new.
 void CurvatureBroadcastLinks::end_round(const Vector& x, bool spoke) {
   const bool own_is_new = next_own_.known();
   for (Index slot = 0; slot < dual_.cols(); ++slot) {
     if (!spoke && !heard_now_[slot]) continue;
     bend(slot, x);
-    dual_.col(slot) += bent_.col(slot);
+    dual_.col(slot) += lone_work_[slot].share(spoke, heard_now_[slot]) * bent_.col(slot);
   }
   if (own_is_new) weights_.set_own(std::exchange(next_own_, {}));
   for (Index slot = 0; slot < dual_.cols(); ++slot) {
@@ -92,6 +94,7 @@ void CurvatureBroadcastLinks::connect(const Vector& x) {
   append_column(dual_, Vector::Zero(x.size()));
   append_column(bent_, Vector::Zero(x.size()));
   heard_now_.push_back(0);
+  lone_work_.emplace_back();
 }
 
 void CurvatureBroadcastLinks::disconnect(std::size_t slot) {
@@ -102,6 +105,7 @@ void CurvatureBroadcastLinks::disconnect(std::size_t slot) {
   remove_column(dual_, static_cast<Index>(slot));
   remove_column(bent_, static_cast<Index>(slot));
   heard_now_.erase(heard_now_.begin() + at);
+  lone_work_.erase(lone_work_.begin() + at);
 }
 
 double CurvatureBroadcastLinks::disagreement(const Vector& x) const {
@@ -113,6 +117,7 @@ void CurvatureBroadcastLinks::save(ByteWriter& writer) const {
   writer.put(std::span<const double>(heard_.data(), heard_.size()));
   writer.put(std::span<const double>(dual_.data(), dual_.size()));
   writer.put(std::span<const double>(bent_.data(), bent_.size()));
+  for (const LoneWork& work : lone_work_) writer.put(work);
 }
 
 void CurvatureBroadcastLinks::load(ByteReader& reader) {
@@ -120,6 +125,7 @@ void CurvatureBroadcastLinks::load(ByteReader& reader) {
   reader.get(std::span<double>(heard_.data(), heard_.size()));
   reader.get(std::span<double>(dual_.data(), dual_.size()));
   reader.get(std::span<double>(bent_.data(), bent_.size()));
+  for (LoneWork& work : lone_work_) reader.get(work);
 }
 
 }  // namespace grove

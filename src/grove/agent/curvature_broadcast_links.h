@@ -1,6 +1,7 @@
 #pragma once
 
 #include "grove/agent/curvature_links.h"
+#include "grove/agent/lone_work.h"
 
 namespace grove {
 
@@ -39,6 +40,7 @@ class CurvatureBroadcastLinks final : public CurvatureLinks {
   Matrix dual_;                         ///< column per slot: dual_ij
   Matrix bent_;                         ///< column per slot: P_ij (x_i - x_j)/2
   std::vector<char> heard_now_;         ///< whether the neighbour spoke in this round
+  std::vector<LoneWork> lone_work_;     ///< by slot
   std::vector<double> spoken_;
   Vector apart_, product_;  ///< buffers: x_i - x_j, and what P_ij makes of half of it
 };

@@ -255,6 +255,43 @@ TEST(CurvatureBroadcastLinks, KeepOppositeDualsThroughARefreshAtOneEnd) {
   EXPECT_DOUBLE_EQ(pair.i.pull(), -pair.j.pull());
 }
 
+/// A round in which j rests.
+void work_alone(End& i, End& j) {
+  j.hear(i.say(), i.sequence);
+  i.links->end_round(i.x, true);
+  j.links->end_round(j.x, false);
+}
+
+// P = 2, x_i = 1 and x_j = 3: half of P (x_i - x_j) is -2, and so is the dual so far. Each lone
+// round adds the next of -2, -2/2, -2/3 while the other end rests, and -2 again once it has worked.
+TEST(CurvatureBroadcastLinks, MoveADualEverLessWhileOneEndRests) {
+  Pair pair(LinkKind::broadcast);
+  double dual = -2;
+  const auto expect_dual = [&] {
+    EXPECT_DOUBLE_EQ(pair.i.pull(), dual - 2);
+    EXPECT_DOUBLE_EQ(pair.j.pull(), -(dual - 2));
+  };
+  expect_dual();
+  for (int k = 1; k <= 3; ++k) {
+    work_alone(pair.i, pair.j);
+    dual -= 2.0 / k;
+    expect_dual();
+  }
+  work_alone(pair.j, pair.i);
+  dual -= 2;
+  expect_dual();
+  work_alone(pair.i, pair.j);
+  dual -= 2;
+  expect_dual();
+  work_alone(pair.i, pair.j);
+  dual -= 1;
+  exchange(pair.i, pair.j);
+  dual -= 2;
+  work_alone(pair.i, pair.j);
+  dual -= 2;
+  expect_dual();
+}
+
 TEST(CurvatureEdgeLinks, ANewCurvatureDoesNotMakeThePullJumpAtEitherEnd) {
   Pair pair(LinkKind::edge);
   const double at_i = pair.i.pull(), at_j = pair.j.pull();
