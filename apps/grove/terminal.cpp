@@ -5,6 +5,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <limits>
 #include <string_view>
 #include <thread>
 
@@ -39,6 +40,15 @@ void ask_for_the_end(int signal) {
   was_interrupted = 1;
 }
 
+/// Rounds until a measure that was `largest` at its worst is down to its share, at the rate since.
+double rounds_to_share(const Reading& largest, Round round, double value, double share) {
+  const double gained = std::log(largest.value / value);
+  const double wanted = std::log(value / (share * largest.value));
+  if (!(wanted > 0)) return 0;
+  if (!(gained > 0)) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(round - largest.round) * wanted / gained;
+}
+
 }  // namespace
 
 double monotonic_seconds() {
@@ -69,22 +79,23 @@ ProgressLine::~ProgressLine() {
   if (drawn_) fmt::print(stderr, "\r\033[K");
 }
 
-/// After the first round: to the round limit at the pace so far, or to the tolerance at the rate so
-/// far if that is sooner.
+/// After the first round: to the round limit at the pace so far, or until both measures are within
+/// the tolerance if that is sooner. The largest disagreement so far stands for the size of x, which
+/// is not measured.
 double ProgressLine::seconds_left(const TracePoint& point) const {
   const double per_round = (monotonic_seconds() - began_) / static_cast<double>(point.round);
   double rounds = static_cast<double>(rounds_ - point.round);
-  const double gained = std::log(start_stationarity_ / point.stationarity);
-  if (tolerance_ > 0 && gained > 0) {
-    const double wanted = std::log(point.stationarity / (tolerance_ * start_stationarity_));
-    rounds = std::min(rounds, static_cast<double>(point.round) * std::max(0.0, wanted) / gained);
-  }
+  if (tolerance_ > 0)
+    rounds = std::min(
+        rounds, std::max(rounds_to_share(start_, point.round, point.stationarity, tolerance_),
+                         rounds_to_share(apart_, point.round, point.consensus_error, tolerance_)));
   return per_round * rounds;
 }
 
 void ProgressLine::show(const TracePoint& point) {
   if (!visible_) return;
-  if (point.round == 0) start_stationarity_ = point.stationarity;
+  if (point.round == 0) start_ = {point.round, point.stationarity};
+  if (point.consensus_error >= apart_.value) apart_ = {point.round, point.consensus_error};
   const double now = monotonic_seconds();
   if (now - last_shown_ < 0.1) return;
   last_shown_ = now;

@@ -18,6 +18,12 @@ void leave_on_interrupt();
 void watch_for_interrupts();
 bool interrupted();
 
+/// A measure at a round.
+struct Reading {
+  Round round = 0;
+  double value = 0;
+};
+
 /// The progress line of a run, on stderr: rewritten in place on a terminal, silent in a pipe.
 class ProgressLine {
  public:
@@ -36,7 +42,8 @@ class ProgressLine {
   bool drawn_ = false;
   double began_;
   double last_shown_ = -1;
-  double start_stationarity_ = 0;
+  Reading start_;  ///< stationarity
+  Reading apart_;  ///< the largest disagreement
 };
 
 /// Hooks that time a run, show its progress and let Ctrl-C end it.
