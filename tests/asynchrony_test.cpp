@@ -79,6 +79,27 @@ TEST_P(BothLinks, ReachTheOptimumWhenAgentsHaveVeryDifferentSpeeds) {
   EXPECT_LT(rounds_until_there(simulator, checked_optimum(problem), 5000), 5000u);
 }
 
+// As math.md has them, broadcast links diverge here: while one end rests its dual moves by the same
+// vector in every round. It documents why we differ where rates are unequal.
+TEST(BroadcastLinks, ReachTheOptimumAtUnequalRatesOnlyIfLoneMovesCountLess) {
+  const Problem problem = unlike_agents();
+  const Instance instance = problem.instance();
+  const Vector optimum = checked_optimum(problem);
+  const auto simulator_with = [&](bool unequal_rates) {
+    MethodCase method = druid_vl(LinkKind::broadcast);
+    auto& options = std::get<DruidOptions>(method.options);
+    options.penalty = 3;
+    options.unequal_rates = unequal_rates;
+    return Simulator(make_agents_of(method, instance), instance.graph,
+                     Schedule(1, {1, 0.05, 1, 0.05, 1, 0.05, 1, 0.05}, std::vector<int>(8, 3)),
+                     {.threads = 1});
+  };
+  Simulator printed = simulator_with(false), ours = simulator_with(true);
+  for (int round = 0; round < 5000; ++round) printed.advance();
+  EXPECT_FALSE(relative_error(printed.agents(), optimum) < 1e3);
+  EXPECT_LT(rounds_until_there(ours, optimum, 20000), 20000u);
+}
+
 TEST(Links, BothKindsGiveTheSameIteratesWhenEveryoneIsActive) {
   const Problem problem = unlike_agents();
   const Instance instance = problem.instance();

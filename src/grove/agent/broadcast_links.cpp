@@ -8,12 +8,14 @@
 
 namespace grove {
 
-BroadcastLinks::BroadcastLinks(std::vector<double> penalties, const Vector& start)
-    : penalties_(std::move(penalties)),
+BroadcastLinks::BroadcastLinks(LinkOptions options, const Vector& start)
+    : penalties_(std::move(options.penalties)),
       total_penalty_(std::accumulate(penalties_.begin(), penalties_.end(), 0.0)),
       heard_(start.replicate(1, static_cast<Index>(penalties_.size()))),
       dual_(Matrix::Zero(start.size(), static_cast<Index>(penalties_.size()))),
-      heard_now_(penalties_.size(), 0) {}
+      heard_now_(penalties_.size(), 0),
+      unequal_rates_(options.unequal_rates),
+      lone_work_(penalties_.size()) {}
 
 void BroadcastLinks::add_pull(const Vector& x, Vector& pull) const {
   for (Index slot = 0; slot < dual_.cols(); ++slot)
@@ -33,7 +35,8 @@ void BroadcastLinks::receive(std::size_t slot, const Message& message) {
 void BroadcastLinks::end_round(const Vector& x, bool spoke) {
   for (Index slot = 0; slot < dual_.cols(); ++slot) {
     if (!spoke && !heard_now_[slot]) continue;
-    dual_.col(slot) += (0.5 * penalties_[slot]) * (x - heard_.col(slot));
+    const double share = unequal_rates_ ? lone_work_[slot].share(spoke, heard_now_[slot]) : 1;
+    dual_.col(slot) += (0.5 * share * penalties_[slot]) * (x - heard_.col(slot));
     heard_now_[slot] = 0;
   }
 }
@@ -44,6 +47,7 @@ void BroadcastLinks::connect(double penalty, const Vector& x) {
   append_column(heard_, x);
   append_column(dual_, Vector::Zero(x.size()));
   heard_now_.push_back(0);
+  lone_work_.emplace_back();
 }
 
 void BroadcastLinks::disconnect(std::size_t slot) {
@@ -53,6 +57,7 @@ void BroadcastLinks::disconnect(std::size_t slot) {
   remove_column(heard_, static_cast<Index>(slot));
   remove_column(dual_, static_cast<Index>(slot));
   heard_now_.erase(heard_now_.begin() + at);
+  lone_work_.erase(lone_work_.begin() + at);
 }
 
 double BroadcastLinks::disagreement(const Vector& x) const {
@@ -65,11 +70,13 @@ double BroadcastLinks::disagreement(const Vector& x) const {
 void BroadcastLinks::save(ByteWriter& writer) const {
   writer.put(std::span<const double>(heard_.data(), heard_.size()));
   writer.put(std::span<const double>(dual_.data(), dual_.size()));
+  for (const LoneWork& work : lone_work_) writer.put(work);
 }
 
 void BroadcastLinks::load(ByteReader& reader) {
   reader.get(std::span<double>(heard_.data(), heard_.size()));
   reader.get(std::span<double>(dual_.data(), dual_.size()));
+  for (LoneWork& work : lone_work_) reader.get(work);
 }
 
 }  // namespace grove

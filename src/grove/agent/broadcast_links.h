@@ -1,15 +1,17 @@
 #pragma once
 
 #include "grove/agent/links.h"
+#include "grove/agent/lone_work.h"
 
 namespace grove {
 
 /// Links for lock-step rounds: one broadcast of x_i serves all neighbours, as in the paper.
 /// Each end keeps the other's last iterate x_j and its own dual, with dual_ij = -dual_ji always:
-/// both ends move their dual whenever either of them was active (docs/deviations.md).
+/// both ends move their dual whenever either of them was active; by how much, where agents work at
+/// unequal rates, says LoneWork (docs/deviations.md).
 class BroadcastLinks final : public Links {
  public:
-  BroadcastLinks(std::vector<double> penalties, const Vector& start);
+  BroadcastLinks(LinkOptions options, const Vector& start);
 
   double total_penalty() const override { return total_penalty_; }
   void add_pull(const Vector& x, Vector& pull) const override;
@@ -29,6 +31,8 @@ class BroadcastLinks final : public Links {
   Matrix heard_;                 ///< column per slot: x_j as last heard
   Matrix dual_;                  ///< column per slot: dual_ij
   std::vector<char> heard_now_;  ///< whether the neighbour spoke in this round
+  bool unequal_rates_;
+  std::vector<LoneWork> lone_work_;  ///< by slot
 };
 
 }  // namespace grove

@@ -8,7 +8,7 @@ namespace grove {
 std::unique_ptr<Links> make_links(LinkOptions options, const Vector& start) {
   if (options.kind == LinkKind::edge)
     return std::make_unique<EdgeLinks>(std::move(options.penalties), start);
-  return std::make_unique<BroadcastLinks>(std::move(options.penalties), start);
+  return std::make_unique<BroadcastLinks>(std::move(options), start);
 }
 
 }  // namespace grove

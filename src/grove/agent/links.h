@@ -16,6 +16,7 @@ enum class LinkKind { broadcast, edge };
 struct LinkOptions {
   LinkKind kind = LinkKind::broadcast;
   std::vector<double> penalties;  ///< mu_ij > 0, one per neighbour in slot order
+  bool unequal_rates = false;     ///< of broadcast links: some agents work more often than others
 };
 
 /// All links of one agent: the exact coupling of x_i to its neighbours' copies (docs/methods).

@@ -80,6 +80,23 @@ TEST(BroadcastLinks, DualsStayOppositeWhicheverEndIsActive) {
   }
 }
 
+// mu = 2, x_i = 1, x_j = 0: a whole move of the dual is 1, and the pull is the dual and 1.
+TEST(BroadcastLinks, MoveADualEverLessWhileOneEndRestsWhereRatesAreUnequal) {
+  const Vector start = Vector::Zero(1), x = Vector::Constant(1, 1);
+  for (const bool unequal : {false, true}) {
+    const LinkOptions options{.penalties = {2}, .unequal_rates = unequal};
+    const auto i = make_links(options, start), j = make_links(options, start);
+    for (const double third : {1.0, 1 + 1.0 / 2, 1 + 1.0 / 2 + 1.0 / 3}) {
+      say(*i, x, *j, 1);
+      i->end_round(x, true);
+      j->end_round(start, false);
+      if (unequal) EXPECT_DOUBLE_EQ(pull_of(*i, x)[0], third + 1);
+      EXPECT_DOUBLE_EQ(pull_of(*j, start)[0], -pull_of(*i, x)[0]);
+    }
+    if (!unequal) EXPECT_DOUBLE_EQ(pull_of(*i, x)[0], 3 + 1);
+  }
+}
+
 TEST(BroadcastLinks, NothingMovesWhenBothEndsRest) {
   const Vector start = Vector::Zero(1), x = Vector::Constant(1, 5);
   auto i = links_of(LinkKind::broadcast, 1, start);

@@ -17,10 +17,11 @@ DruidAgent::DruidAgent(const DruidOptions& options, AgentContext context)
       prox_(options.prox),
       model_kind_(options.local_model),
       solver_(make_local_solver(options.solver, *context_.objective)),
-      links_(make_links(
-          {.kind = options.link,
-           .penalties = std::vector<double>(context_.neighbours.size(), options.penalty)},
-          context_.start)),
+      links_(
+          make_links({.kind = options.link,
+                      .penalties = std::vector<double>(context_.neighbours.size(), options.penalty),
+                      .unequal_rates = options.unequal_rates},
+                     context_.start)),
       theta_(make_theta(options, context_)),
       x_(std::move(context_.start)) {}  // the last use of it
 

@@ -12,6 +12,7 @@ namespace grove {
 /// The DRUID family: DRUID-VL and its relatives differ in the local solver only.
 struct DruidOptions {
   LinkKind link = LinkKind::broadcast;
+  bool unequal_rates = false;   ///< some agents work more often than others
   double penalty = 1e-3;        ///< mu_z > 0, of every link
   double theta_penalty = 2e-3;  ///< mu_theta > 0
   double prox = 2e-3;           ///< eps_i >= 0

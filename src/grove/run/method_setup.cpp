@@ -371,8 +371,14 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
     if (auto* tuned = config.prox ? std::get_if<TunedProx>(&config.prox->value) : nullptr;
         tuned && !tuned->base)
       tuned->base = 2 * config.penalty;
-    for (std::uint32_t i = 0; i < instance.agents(); ++i)
-      setup.options.emplace_back(druid_options(config, instance, AgentId{i}, setup.work_loads[i]));
+    const bool unequal_rates =
+        std::ranges::adjacent_find(setup.participation, std::not_equal_to{}) !=
+        setup.participation.end();
+    for (std::uint32_t i = 0; i < instance.agents(); ++i) {
+      DruidOptions options = druid_options(config, instance, AgentId{i}, setup.work_loads[i]);
+      options.unequal_rates = unequal_rates;
+      setup.options.emplace_back(options);
+    }
     note_clamped_batches(config, instance, setup.notes);
     note_linearized_bound(config, instance, setup);
   } else {
