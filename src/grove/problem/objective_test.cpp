@@ -133,6 +133,21 @@ TEST(ShardObjective, RowsWithoutEntriesCountInTheMean) {
     EXPECT_EQ(disagreement(problem, sparse, Vector::Constant(2, 0.5)), "");
 }
 
+// Sparse shards of such entries do not read them.
+TEST(ShardObjective, AgreesWithPlainLoopsWhereAllEntriesAreOne) {
+  Problem problem =
+      naive::random_problem({.rows = 300, .features = 9, .density = 0.3}, {.intercept = true});
+  for (auto& row : problem.rows)
+    for (double& entry : row) entry = entry != 0 ? 1 : 0;
+  const Vector x = naive::random_point(10, 1, 3);
+  for (const bool sparse : {false, true}) {
+    EXPECT_EQ(disagreement(problem, sparse, x), "");
+    EXPECT_EQ(disagreement(problem, sparse, x, {7, 0, 299, 128}), "");
+  }
+  problem.rows[140] = std::vector<double>(9, 2.0);
+  EXPECT_EQ(disagreement(problem, true, x), "");
+}
+
 TEST(ShardObjective, AgreesWithPlainLoopsOnConstantColumnsAndDenormals) {
   Problem problem = naive::random_problem({.rows = 70, .features = 6}, {.intercept = true});
   for (auto& row : problem.rows) {

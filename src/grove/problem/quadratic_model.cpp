@@ -113,11 +113,13 @@ void sweep_coordinates(const Matrix& matrix, const Regularizer& regularizer, Vec
 
 namespace {
 
-/// part = matrix(face, face); Eigen would copy the face.
+/// part = matrix(face, face), its lower triangle; Eigen would copy the face.
 void take_part(const Matrix& matrix, const std::vector<Index>& face, Eigen::Ref<Matrix> part) {
-  for (Index column = 0; column < part.cols(); ++column)
-    for (Index row = 0; row < part.rows(); ++row)
-      part(row, column) = matrix(face[row], face[column]);
+  for (Index column = 0; column < part.cols(); ++column) {
+    const double* from = matrix.col(face[column]).data();
+    double* to = part.col(column).data();
+    for (Index row = column; row < part.rows(); ++row) to[row] = from[face[row]];
+  }
 }
 
 }  // namespace

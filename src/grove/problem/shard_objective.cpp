@@ -29,11 +29,6 @@ Shard make_shard(Features features, bool intercept, const kernels::Kernels& kern
   return DenseShard(std::get<DenseRows>(features), intercept, kernels);
 }
 
-void mirror_lower_triangle(Matrix& matrix) {
-  for (Index column = 1; column < matrix.cols(); ++column)
-    matrix.col(column).head(column) = matrix.row(column).head(column).transpose();
-}
-
 class ShardObjective final : public Objective {
  public:
   ShardObjective(Samples samples, const ShardTerms& terms, const kernels::Kernels& kernels)

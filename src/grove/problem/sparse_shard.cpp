@@ -1,5 +1,6 @@
 #include "grove/problem/sparse_shard.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace grove {
@@ -18,45 +19,80 @@ SparseRows with_constant_column(const SparseRows& rows) {
   return extended;
 }
 
+/// What stands at the non-zeros of a row, in general and where all of it is one. Products with one
+/// are exact, so both give the same bits.
+struct Stored {
+  double of(const double* values, Index j) const { return values[j]; }
+};
+struct Ones {
+  double of(const double*, Index) const { return 1; }
+};
+
 }  // namespace
 
 SparseShard::SparseShard(SparseRows rows, bool intercept) {
   rows.makeCompressed();
   rows_ = intercept ? with_constant_column(rows) : std::move(rows);
+  ones_ = std::all_of(rows_.valuePtr(), rows_.valuePtr() + rows_.nonZeros(),
+                      [](double value) { return value == 1; });
 }
 
-void SparseShard::multiply(const Rows& rows, const double* x, double* margins) const {
+template <class Values>
+void SparseShard::multiply_by(const Rows& rows, const double* x, double* margins,
+                              Values values) const {
   for (Index k = 0; k < rows.count; ++k) {
     const Row entries = row(rows.row(k));
     double even = 0, odd = 0;  // two sums: the next product need not wait for the last addition
     Index j = 0;
     for (; j + 1 < entries.count; j += 2) {
-      even += entries.values[j] * x[entries.columns[j]];
-      odd += entries.values[j + 1] * x[entries.columns[j + 1]];
+      even += values.of(entries.values, j) * x[entries.columns[j]];
+      odd += values.of(entries.values, j + 1) * x[entries.columns[j + 1]];
     }
-    if (j < entries.count) even += entries.values[j] * x[entries.columns[j]];
+    if (j < entries.count) even += values.of(entries.values, j) * x[entries.columns[j]];
     margins[k] = even + odd;
   }
 }
 
-void SparseShard::add_combination(const Rows& rows, const double* weights, double* sum) const {
+void SparseShard::multiply(const Rows& rows, const double* x, double* margins) const {
+  if (ones_) return multiply_by(rows, x, margins, Ones{});
+  multiply_by(rows, x, margins, Stored{});
+}
+
+template <class Values>
+void SparseShard::add_combination_by(const Rows& rows, const double* weights, double* sum,
+                                     Values values) const {
   for (Index k = 0; k < rows.count; ++k) {
     const Row entries = row(rows.row(k));
+    const double weight = weights[k];
     for (Index j = 0; j < entries.count; ++j)
-      sum[entries.columns[j]] += weights[k] * entries.values[j];
+      sum[entries.columns[j]] += weight * values.of(entries.values, j);
+  }
+}
+
+void SparseShard::add_combination(const Rows& rows, const double* weights, double* sum) const {
+  if (ones_) return add_combination_by(rows, weights, sum, Ones{});
+  add_combination_by(rows, weights, sum, Stored{});
+}
+
+template <class Values>
+void SparseShard::add_squares(const Rows& rows, const double* curvatures, Matrix& hessian,
+                              Values values) const {
+  double* const start = hessian.data();
+  const Index stride = hessian.outerStride();
+  for (Index k = 0; k < rows.count; ++k) {
+    const Row entries = row(rows.row(k));
+    for (Index left = 0; left < entries.count; ++left) {
+      double* column = start + stride * entries.columns[left];
+      const double weighted = curvatures[k] * values.of(entries.values, left);
+      for (Index j = left; j < entries.count; ++j)
+        column[entries.columns[j]] += weighted * values.of(entries.values, j);
+    }
   }
 }
 
 void SparseShard::HessianSum::add(const Rows& rows, const double* curvatures) {
-  for (Index k = 0; k < rows.count; ++k) {
-    const Row entries = shard_.row(rows.row(k));
-    for (Index left = 0; left < entries.count; ++left) {
-      double* column = hessian_.col(entries.columns[left]).data();
-      const double weighted = curvatures[k] * entries.values[left];
-      for (Index j = left; j < entries.count; ++j)
-        column[entries.columns[j]] += weighted * entries.values[j];
-    }
-  }
+  if (shard_.ones_) return shard_.add_squares(rows, curvatures, hessian_, Ones{});
+  shard_.add_squares(rows, curvatures, hessian_, Stored{});
 }
 
 }  // namespace grove

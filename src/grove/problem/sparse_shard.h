@@ -50,6 +50,15 @@ class SparseShard {
   };
 
  private:
+  template <class Values>
+  void multiply_by(const Rows& rows, const double* x, double* margins, Values values) const;
+  template <class Values>
+  void add_combination_by(const Rows& rows, const double* weights, double* sum,
+                          Values values) const;
+  template <class Values>
+  void add_squares(const Rows& rows, const double* curvatures, Matrix& hessian,
+                   Values values) const;
+
   /// The non-zeros of one row, columns ascending.
   struct Row {
     const std::int32_t* columns;
@@ -63,6 +72,7 @@ class SparseShard {
   }
 
   SparseRows rows_;
+  bool ones_ = false;  ///< all that is not zero is one: values need not be read
 };
 
 }  // namespace grove

@@ -1,5 +1,6 @@
 #include "grove/problem/symmetric.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "grove/kernels/kernels.h"
@@ -23,6 +24,20 @@ void add_packed_product(std::span<const float> matrix, double factor, const Vect
                         Vector& result) {
   assert(static_cast<Index>(matrix.size()) >= v.size() * (v.size() + 1) / 2);
   fastest().add_symmetric_packed(matrix.data(), v.size(), factor, v.data(), result.data());
+}
+
+/// Tile by tile, so that both pictures of one stay in the cache.
+void mirror_lower_triangle(Matrix& matrix) {
+  constexpr Index tile = 16;
+  for (Index left = 0; left < matrix.cols(); left += tile) {
+    const Index right = std::min(left + tile, matrix.cols());
+    for (Index top = left; top < matrix.rows(); top += tile) {
+      const Index bottom = std::min(top + tile, matrix.rows());
+      for (Index row = top; row < bottom; ++row)
+        for (Index column = left; column < std::min(right, row); ++column)
+          matrix(column, row) = matrix(row, column);
+    }
+  }
 }
 
 bool factorize_cholesky(Eigen::Ref<Matrix> matrix) {

@@ -16,6 +16,9 @@ void add_symmetric_product(const Matrix& matrix, const Vector& v, Vector& result
 void add_packed_product(std::span<const float> matrix, double factor, const Vector& v,
                         Vector& result);
 
+/// The upper triangle becomes the picture of the lower one.
+void mirror_lower_triangle(Matrix& matrix);
+
 /// The lower triangle becomes its Cholesky factor; what stands above is lost. False where the
 /// matrix is not positive definite (or not finite): it is spoilt then.
 bool factorize_cholesky(Eigen::Ref<Matrix> matrix);
