@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "grove/agent/matrix_columns.h"
+#include "grove/problem/symmetric.h"
 
 namespace grove {
 namespace {
@@ -85,7 +86,8 @@ void CurvatureEdgeLinks::add_pull(const Vector& x, Vector& pull) const {
 // so is what a step changes. Forces are measured in units of each coordinate's own stiffness, which
 // takes no system to solve.
 double CurvatureEdgeLinks::movement(const Vector& step) {
-  force_.noalias() = weights_.sum() * step;
+  force_.setZero(step.size());
+  add_symmetric_product(weights_.sum(), step, force_);
   return force_.cwiseAbs2().cwiseQuotient(weights_.sum().diagonal()).sum();
 }
 

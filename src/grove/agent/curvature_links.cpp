@@ -48,6 +48,7 @@ void LinkWeights::update(std::size_t slot) {
   means_[slot] = works(slot) ? Curvature::mean_of(own_, theirs_[slot]) : Curvature{};
   factors_[slot].reset();
   sum_valid_ = false;
+  ++version_;
 }
 
 void LinkWeights::add_slot() {
@@ -62,6 +63,7 @@ void LinkWeights::remove_slot(std::size_t slot) {
   means_.erase(means_.begin() + at);
   factors_.erase(factors_.begin() + at);
   sum_valid_ = false;
+  ++version_;
 }
 
 std::size_t LinkWeights::working() const {
@@ -108,12 +110,14 @@ double LinkWeights::displacement(std::size_t slot, const Vector& force) const {
 void LinkWeights::save(ByteWriter& writer) const {
   put(writer, own_);
   for (const Curvature& theirs : theirs_) put(writer, theirs);
+  writer.put(version_);
 }
 
 void LinkWeights::load(ByteReader& reader) {
   own_ = get(reader, form_, dimension_);
   for (std::size_t slot = 0; slot < theirs_.size(); ++slot)
     set_theirs(slot, get(reader, form_, dimension_));
+  reader.get(version_);
 }
 
 std::unique_ptr<CurvatureLinks> make_curvature_links(LinkKind kind, CurvatureForm form,

@@ -30,7 +30,9 @@ class LinkWeights {
 
   /// result += factor P_ij v, the same at both ends: of a stored P_ij, or of halves rounded apart.
   void add_product(std::size_t slot, double factor, const Vector& v, Vector& result) const;
-  const Matrix& sum() const;  ///< of P_ij over the working links
+  const Matrix& sum() const;  ///< of P_ij over the working links; its lower triangle
+  /// Another one whenever the sum may be another.
+  std::uint64_t version() const { return version_; }
   /// |P_ij^{-1} force|. Keeps a factor of P_ij, so that asking again is cheap.
   double displacement(std::size_t slot, const Vector& force) const;
 
@@ -46,6 +48,7 @@ class LinkWeights {
   Curvature own_;
   std::vector<Curvature> theirs_;  ///< by slot
   std::vector<Curvature> means_;   ///< by slot: P_ij of working links, where the form has means
+  std::uint64_t version_ = 1;
   mutable Matrix sum_;
   mutable bool sum_valid_ = false;
   mutable Vector own_part_, their_part_;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "grove/agent/workspace.h"
 #include "grove/base/types.h"
 #include "grove/problem/objective.h"
@@ -8,24 +10,35 @@
 
 namespace grove {
 
-/// scalar I, plus a matrix where there is one: how all that pulls at an agent bends.
+/// scalar I, plus a diagonal and a matrix where there are any: how all that pulls at an agent
+/// bends. Positive semidefinite.
 struct Coupling {
   double scalar = 0;
-  const Matrix* matrix = nullptr;  ///< symmetric, positive semidefinite
+  const Vector* diagonal = nullptr;
+  const Matrix* matrix = nullptr;  ///< symmetric, of which the lower triangle is read
+  /// Of the diagonal and the matrix: an agent has no two different ones of the same number.
+  std::uint64_t version = 0;
 
   void add_product(const Vector& v, Vector& result) const {
     result += scalar * v;
+    if (diagonal) result += diagonal->cwiseProduct(v);
     if (matrix) add_symmetric_product(*matrix, v, result);
   }
-  void add_to(Matrix& sum) const {
+  /// sum = hessian + this, both triangles.
+  void add_to(const Matrix& hessian, Matrix& sum) const {
+    sum = hessian;
+    if (matrix) {
+      sum += *matrix;
+      mirror_lower_triangle(sum);
+    }
     sum.diagonal().array() += scalar;
-    if (matrix) sum += *matrix;
+    if (diagonal) sum.diagonal() += *diagonal;
   }
 };
 
 /// f(v) + pull'(v - anchor) + (v - anchor)'coupling(v - anchor)/2 + r(v): what an agent decreases
 /// in one activation. Newton systems hold `stiffness` in place of the coupling; the two differ in
-/// the paper's linearized model only.
+/// the paper's linearized model only, and there in the scalar.
 struct CoupledModel {
   const Objective& objective;
   const Vector& anchor;
@@ -34,24 +47,22 @@ struct CoupledModel {
   Coupling stiffness;
   const Regularizer& regularizer;  ///< this agent's share of r; may be trivial
 
-  /// Turns the gradient of f at v into that of the model's smooth part.
-  void add_coupling(const Vector& v, Vector& gradient, Workspace& workspace) const {
-    gradient += pull;
-    if (v == anchor) return;  // the first step
-    workspace.moved = v - anchor;
-    coupling.add_product(workspace.moved, gradient);
-  }
-
-  /// The part of the model's value that is not f's.
-  double rest_of_value(const Vector& v, Workspace& workspace) const {
+  /// The part of the model's value that is not f's. Fills in coupling (v - anchor): with the pull,
+  /// what the gradient of f at v lacks to that of the model's smooth part.
+  double rest_of_value(const Vector& v, Vector& bend, Workspace& workspace) const {
     double smooth = 0;
+    bend.setZero(v.size());
     if (v != anchor) {
       workspace.moved = v - anchor;
-      workspace.bend.setZero(v.size());
-      coupling.add_product(workspace.moved, workspace.bend);
-      smooth = pull.dot(workspace.moved) + 0.5 * workspace.moved.dot(workspace.bend);
+      coupling.add_product(workspace.moved, bend);
+      smooth = pull.dot(workspace.moved) + 0.5 * workspace.moved.dot(bend);
     }
     return regularizer.trivial() ? smooth : smooth + regularizer.value(v);
+  }
+
+  /// step'stiffness step, given what the coupling holds against the step.
+  double stiffness_along(const Vector& step, const Vector& bend) const {
+    return step.dot(bend) + (stiffness.scalar - coupling.scalar) * step.squaredNorm();
   }
 };
 

@@ -49,15 +49,22 @@ struct CoupledNewton::Job {
   Workspace& workspace;
   Cost& cost;
   std::uint64_t draws = 0;  ///< numbers the batches of an activation
+  bool coupled = false;     ///< last_ is, to this model
 
   Vector& point() { return workspace.point; }
+  void couple(Evaluation& evaluation) const {
+    evaluation.rest = model.rest_of_value(evaluation.at, evaluation.bend, workspace);
+  }
   double pull_of_step_to(const Vector& end, const LocalCurvature& curvature) {
     workspace.trial = end - workspace.point;
     return curvature.pull_of(workspace.trial, workspace.bend);
   }
-  double value_of(const Evaluation& evaluation) const {
-    return evaluation.value + model.rest_of_value(evaluation.at, workspace);
-  }
+};
+
+/// Of the model's smooth part without the pull: of f, and of the coupling.
+struct CoupledNewton::Slope {
+  const Vector& gradient;
+  const Vector& bend;
 };
 
 CoupledNewton::CoupledNewton(const Sampling& sampling, Index samples)
@@ -81,8 +88,8 @@ int CoupledNewton::step_on_all(Job& job, int steps) {
   for (int step = 1; step <= steps; ++step) {
     look(job);
     prepare_curvature(job);
-    propose(job, job.point(), last_.gradient, proposal_);
-    if (below_rounding(proposal_.promise, job.value_of(last_))) {
+    propose(job, job.point(), {last_.gradient, last_.bend}, proposal_);
+    if (below_rounding(proposal_.promise, last_.model_value())) {
       job.point() = proposal_.target;
       return step;
     }
@@ -103,19 +110,20 @@ int CoupledNewton::step_with_anchors(Job& job) {
   while (done < job.budget.steps) {
     look(job);
     prepare_curvature(job);
-    propose(job, job.point(), last_.gradient, proposal_);
-    if (below_rounding(proposal_.promise, job.value_of(last_))) {
+    propose(job, job.point(), {last_.gradient, last_.bend}, proposal_);
+    if (below_rounding(proposal_.promise, last_.model_value())) {
       job.point() = proposal_.target;
       return done + 1;
     }
     const int steps = std::min(steps_per_anchor, job.budget.steps - done);
-    const double before = job.value_of(last_);
     anchored_steps(job, steps - 1);
     next_.at = later_.target;
     evaluate(job, Batch::all(), next_);
+    job.couple(next_);
     if (steps > 1 && is_noisy(job)) gradient_batch_ = std::min(samples_, 2 * gradient_batch_);
-    if (before - job.value_of(next_) >= sufficient * proposal_.promise) {
-      settle(job, last_);
+    if (last_.model_value() - next_.model_value() >= sufficient * proposal_.promise) {
+      job.workspace.trial = next_.at - last_.at;
+      settle(job, last_, curvature_.held_along(job.workspace.trial, job.workspace.bend));
     } else {
       curvature_failed_ = true;
       const std::uint64_t damped = job.cost.damped_steps;
@@ -132,8 +140,12 @@ int CoupledNewton::step_with_anchors(Job& job) {
 /// From where the proposal leads, to later_.target.
 void CoupledNewton::anchored_steps(Job& job, int steps) {
   later_.target = proposal_.target;
-  for (int k = 0; k < steps; ++k)
-    propose(job, later_.target, anchored_gradient(job, later_.target), later_);
+  for (int k = 0; k < steps; ++k) {
+    const Vector& gradient = anchored_gradient(job, later_.target);
+    Vector& bend = job.workspace.bend;
+    job.model.rest_of_value(later_.target, bend, job.workspace);
+    propose(job, later_.target, {gradient, bend}, later_);
+  }
 }
 
 /// The gradient over a batch, corrected by what the batch says at the anchor, where all is known.
@@ -165,14 +177,15 @@ int CoupledNewton::step_on_growing_batches(Job& job) {
       return step - 1 + step_on_all(job, job.budget.steps - step + 1);
     const Batch batch = draw(job, Purpose::gradient_batch, gradient_batch_);
     const double squared_noise = evaluate_in_groups(job, batch, sampled_);
-    propose(job, job.point(), sampled_.gradient, proposal_);
+    job.couple(sampled_);
+    propose(job, job.point(), {sampled_.gradient, sampled_.bend}, proposal_);
     const double allowed = noise_limit * job.pull_of_step_to(proposal_.target, curvature_);
     if (!(squared_noise <= allowed * allowed)) {
       gradient_batch_ = std::min(samples_, 2 * gradient_batch_);
       --step;  // a look at the noise is no step
       continue;
     }
-    if (below_rounding(proposal_.promise, job.value_of(sampled_))) {
+    if (below_rounding(proposal_.promise, sampled_.model_value())) {
       job.point() = proposal_.target;
       return step;
     }
@@ -217,9 +230,14 @@ double CoupledNewton::evaluate_in_groups(Job& job, Batch batch, Evaluation& mean
 
 /// Value and gradient over all samples at the point; known if the last activation ended there.
 void CoupledNewton::look(Job& job) {
-  if (last_.at.size() > 0 && last_.at == job.point()) return;
-  last_.at = job.point();
-  evaluate(job, Batch::all(), last_);
+  const bool known = last_.at.size() > 0 && last_.at == job.point();
+  if (known && job.coupled) return;
+  if (!known) {
+    last_.at = job.point();
+    evaluate(job, Batch::all(), last_);
+  }
+  job.couple(last_);
+  job.coupled = true;
 }
 
 /// A Hessian that failed was taken too far away, or over too few samples.
@@ -233,45 +251,49 @@ void CoupledNewton::prepare_curvature(Job& job) {
 }
 
 /// `at` may be the target of the proposal that is filled in.
-void CoupledNewton::propose(Job& job, const Vector& at, const Vector& gradient,
-                            Proposal& proposal) {
+void CoupledNewton::propose(Job& job, const Vector& at, const Slope& slope, Proposal& proposal) {
   const CoupledModel& model = job.model;
   Vector& whole = job.workspace.gradient;
-  whole = gradient;
-  model.add_coupling(at, whole, job.workspace);
+  whole = slope.gradient + model.pull + slope.bend;
   const Vector& target = curvature_.target(model, at, whole, job.workspace.quadratic);
   job.cost.solves += 1;
   proposal.promise = whole.dot(at - target);
   if (!model.regularizer.trivial())
     proposal.promise += model.regularizer.value(at) - model.regularizer.value(target);
+  // The minimization has kept the slope of its quadratic: system (target - at) is what it changed.
+  proposal.held = (target - at).dot(job.workspace.quadratic.slope - whole);
   proposal.target = target;
 }
 
 /// Moves towards the target as far as lowers the model over the batch: the whole way, or half of
 /// it, or half of that. Returns what the model lost.
 double CoupledNewton::advance(Job& job, Batch batch, Evaluation& here) {
-  const double before = job.value_of(here);
+  const double before = here.model_value();
   double length = 1;
   next_.at = proposal_.target;  // a whole step keeps its exact zeros
   evaluate(job, batch, next_);
-  double gained = before - job.value_of(next_);
+  job.couple(next_);
+  double gained = before - next_.model_value();
   for (int k = 0; k < max_halvings && !(gained >= sufficient * length * proposal_.promise); ++k) {
     length *= 0.5;
     next_.at = here.at + length * (proposal_.target - here.at);
     evaluate(job, batch, next_);
-    gained = before - job.value_of(next_);
+    job.couple(next_);
+    gained = before - next_.model_value();
   }
   if (length < 1) job.cost.damped_steps += 1;
-  settle(job, here);
+  settle(job, here, length * length * proposal_.held);
   return gained;
 }
 
-/// `here` becomes next_.
-void CoupledNewton::settle(Job& job, Evaluation& here) {
+/// `here` becomes next_. The system holds that much against the step, step'system step.
+void CoupledNewton::settle(Job& job, Evaluation& here, double held) {
   Vector& step = job.workspace.trial;
   step = next_.at - here.at;
   const double bent = step.dot(next_.gradient - here.gradient);
-  if (!curvature_.explains(step, bent, job.workspace.bend)) curvature_failed_ = true;
+  job.workspace.moved = next_.bend - here.bend;
+  const double stiffness = job.model.stiffness_along(step, job.workspace.moved);
+  if (!explains(bent, held, stiffness)) curvature_failed_ = true;
   job.point() = next_.at;
   std::swap(here, next_);
 }

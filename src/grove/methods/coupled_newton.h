@@ -39,16 +39,21 @@ class CoupledNewton {
   void load(ByteReader& reader, Index dimension);
 
  private:
-  /// f over some samples.
+  /// f over some samples, and beside it, once it is coupled, what else the model has there.
   struct Evaluation {
     Vector at;
     double value = 0;
     Vector gradient;
+    Vector bend;      ///< coupling (at - anchor)
+    double rest = 0;  ///< of the model's value
+
+    double model_value() const { return value + rest; }
   };
   /// A step that the quadratic model of f at a point proposes.
   struct Proposal {
     Vector target;
     double promise = 0;  ///< the decrease, to first order: twice what a quadratic gains
+    double held = 0;     ///< step'system step
   };
   struct Job;
 
@@ -60,12 +65,13 @@ class CoupledNewton {
   double evaluate_in_groups(Job& job, Batch batch, Evaluation& mean);
   void look(Job& job);
   void prepare_curvature(Job& job);
-  void propose(Job& job, const Vector& at, const Vector& gradient, Proposal& proposal);
+  struct Slope;
+  void propose(Job& job, const Vector& at, const Slope& slope, Proposal& proposal);
   void anchored_steps(Job& job, int steps);
   const Vector& anchored_gradient(Job& job, const Vector& at);
   bool is_noisy(Job& job);
   double advance(Job& job, Batch batch, Evaluation& here);
-  void settle(Job& job, Evaluation& here);
+  void settle(Job& job, Evaluation& here, double held);
   Batch draw(Job& job, Purpose purpose, Index size) const;
 
   Sampling sampling_;

@@ -15,7 +15,7 @@ constexpr double usual_refreshes = 8;    ///< more than any run measured so far 
 constexpr double scale_limit = 2;        ///< a larger change of the scale is told, too
 constexpr double kink_stiffness = 5;     ///< 3 to 10 did about as well on w8a, 1 and 30 worse
 constexpr double blend = 0.5;  ///< weight of the neighbours' curvatures in what an agent tells
-constexpr NewtonBudget introduction{.steps = 30, .decrease = 1e-4};
+constexpr NewtonBudget introduction{.steps = 30, .decrease = 1e-2};
 
 std::optional<Theta> make_theta(const CurvatureDruidOptions& options, const AgentContext& context) {
   if (!options.theta_penalty || context.regularizer.trivial()) return std::nullopt;
@@ -94,9 +94,8 @@ void CurvatureDruidAgent::introduce(const Activation& activation, Workspace& wor
   workspace.pull.setZero();
   newton_.take_hessian(*context_.objective, turn, workspace, cost_);
   if (options_.solve_alone) {
-    Matrix light = Matrix::Zero(x_.size(), x_.size());
-    add_floor(newton_.hessian(), light);
-    const Coupling ridge{.matrix = &light};
+    const Vector light = floor_of(newton_.hessian());
+    const Coupling ridge{.diagonal = &light};
     newton_.minimize({*context_.objective, x_, workspace.pull, ridge, ridge, share_}, introduction,
                      turn, workspace, cost_);
     x_ = workspace.point;
@@ -109,7 +108,8 @@ void CurvatureDruidAgent::improve(const Activation& activation, Workspace& works
   links_->add_pull(x_, workspace.pull);
   if (theta_) theta_->add_pull(x_, workspace.pull);
   Coupling coupling{.scalar = options_.prox + (theta_ ? theta_->penalty() : 0.0),
-                    .matrix = &links_->weights().sum()};
+                    .matrix = &links_->weights().sum(),
+                    .version = links_->weights().version()};
   // Links keep the model strongly convex; an agent without any has only a proximal term for that.
   if (context_.neighbours.empty()) coupling.scalar += light_ridge * published_.diagonal().mean();
   if (options_.together < 1) {
@@ -137,12 +137,14 @@ bool CurvatureDruidAgent::stalls(const Activation& activation, Workspace& worksp
 
 /// A share of the curvature along each coordinate, so that rescaling a feature rescales all with
 /// it; where there is none to be seen, of the mean, or of what the loss can bend at most.
-void CurvatureDruidAgent::add_floor(const Matrix& hessian, Matrix& result) const {
+Vector CurvatureDruidAgent::floor_of(const Matrix& hessian) const {
   double usual = hessian.diagonal().mean();
   if (!(usual > 0)) usual = context_.objective->smoothness() / static_cast<double>(hessian.rows());
   if (!(usual > 0)) usual = 1 / light_ridge;
+  Vector result(hessian.rows());
   for (Index k = 0; k < hessian.rows(); ++k)
-    result(k, k) += light_ridge * (hessian(k, k) > 0 ? hessian(k, k) : usual);
+    result[k] = light_ridge * (hessian(k, k) > 0 ? hessian(k, k) : usual);
+  return result;
 }
 
 /// The Hessian with a floor of its own scale: positive definite whatever the data. A coordinate
@@ -152,7 +154,7 @@ void CurvatureDruidAgent::add_floor(const Matrix& hessian, Matrix& result) const
 /// gossip, at most one step of it per refresh.
 void CurvatureDruidAgent::look_at_curvature(Matrix& result) const {
   result = newton_.hessian();
-  add_floor(newton_.hessian(), result);
+  result.diagonal() += floor_of(newton_.hessian());
   const double size = std::sqrt(x_.squaredNorm() / static_cast<double>(x_.size()));
   const double kink = size > 0 ? kink_stiffness * share_.l1 / size : 0.0;
   for (Index k = 0; k < x_.size(); ++k)

@@ -57,7 +57,7 @@ class CurvatureDruidAgent final : public OpenAgent {
   void introduce(const Activation& activation, Workspace& workspace);
   void improve(const Activation& activation, Workspace& workspace);
   double scale() const;
-  void add_floor(const Matrix& hessian, Matrix& result) const;
+  Vector floor_of(const Matrix& hessian) const;
   void look_at_curvature(Matrix& result) const;
   bool has_drifted(Workspace& workspace);
   bool stalls(const Activation& activation, Workspace& workspace);
@@ -72,7 +72,8 @@ class CurvatureDruidAgent final : public OpenAgent {
   std::optional<Theta> theta_;  ///< at agent q only, if at all
   CoupledNewton newton_;
   Vector x_;
-  Matrix published_;  ///< what the told curvature is a picture of; empty before the first
+  /// What the told curvature is a picture of, its lower triangle; empty before the first.
+  Matrix published_;
   double published_scale_ = 0;
   std::uint64_t times_published_ = 0;
   std::uint64_t checked_ = 0;     ///< Hessians taken when it was last compared with the truth

@@ -33,25 +33,15 @@ void LocalCurvature::take(const Objective& objective, const Vector& at, Batch ba
   ++taken_;
 }
 
-/// Couplings change only when a curvature was told anew, which comparing finds out in no time
-/// beside a factorization.
+/// Couplings change only when a curvature was told anew.
 void LocalCurvature::update_system(const Coupling& stiffness) {
-  const bool as_before =
-      stiffness.scalar == stiffness_scalar_ &&
-      (stiffness.matrix ? stiffness_matrix_.size() > 0 && *stiffness.matrix == stiffness_matrix_
-                        : stiffness_matrix_.size() == 0);
-  if (system_fits_ && as_before) return;
+  if (system_fits_ && stiffness.scalar == stiffness_scalar_ &&
+      stiffness.version == stiffness_version_)
+    return;
   stiffness_scalar_ = stiffness.scalar;
-  if (stiffness.matrix)
-    stiffness_matrix_ = *stiffness.matrix;
-  else
-    stiffness_matrix_.resize(0, 0);
+  stiffness_version_ = stiffness.version;
   system_.set(hessian_, stiffness);
   system_fits_ = true;
-}
-
-Coupling LocalCurvature::stiffness() const {
-  return {stiffness_scalar_, stiffness_matrix_.size() > 0 ? &stiffness_matrix_ : nullptr};
 }
 
 const Vector& LocalCurvature::target(const CoupledModel& model, const Vector& v,
@@ -73,18 +63,19 @@ double LocalCurvature::pull_of(const Vector& step, Vector& buffer) const {
   return buffer.norm();
 }
 
-bool LocalCurvature::explains(const Vector& step, double bent, Vector& buffer) const {
-  buffer.setZero(step.size());
-  add_symmetric_product(hessian_, step, buffer);
-  const double expected = step.dot(buffer);
-  stiffness().add_product(step, buffer);
-  return std::abs(bent - expected) <= tolerated_error * step.dot(buffer);
+double LocalCurvature::held_along(const Vector& step, Vector& buffer) const {
+  system_.times(step, buffer);
+  return step.dot(buffer);
+}
+
+bool explains(double bent, double held, double stiffness) {
+  return std::abs(bent - (held - stiffness)) <= tolerated_error * held;
 }
 
 void LocalCurvature::save(ByteWriter& writer) const {
   put(writer, hessian_);
   writer.put(stiffness_scalar_);
-  put(writer, stiffness_matrix_);
+  writer.put(stiffness_version_);
   system_.save(writer);
   writer.put(system_fits_);
   writer.put(taken_);
@@ -93,7 +84,7 @@ void LocalCurvature::save(ByteWriter& writer) const {
 void LocalCurvature::load(ByteReader& reader, Index dimension) {
   get(reader, dimension, hessian_);
   reader.get(stiffness_scalar_);
-  get(reader, dimension, stiffness_matrix_);
+  reader.get(stiffness_version_);
   system_.load(reader, dimension);
   reader.get(system_fits_);
   reader.get(taken_);

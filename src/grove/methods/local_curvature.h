@@ -5,6 +5,11 @@
 
 namespace grove {
 
+/// Whether `bent`, how much the gradient of f changed along a step, is what the Hessian says, but
+/// for a share of what the whole system holds against the step, of which `stiffness` is not the
+/// Hessian's.
+bool explains(double bent, double held, double stiffness);
+
 /// The Hessian of f as an agent has it: taken somewhere on its way, over all samples or some, and
 /// kept for as long as it explains what the gradients do.
 class LocalCurvature {
@@ -19,24 +24,22 @@ class LocalCurvature {
   const Vector& target(const CoupledModel& model, const Vector& v, const Vector& gradient,
                        QuadraticScratch& scratch);
 
-  /// Norm of (Hessian + stiffness) step, of the latest target's system: without r, of the gradient.
+  // Of the latest target's system, Hessian + stiffness:
+  /// norm of system step: without r, of the gradient;
   double pull_of(const Vector& step, Vector& buffer) const;
-
-  /// Whether `bent`, how much the gradient of f changed along the step, is what the Hessian says,
-  /// but for a share of what the whole system holds against the step.
-  bool explains(const Vector& step, double bent, Vector& buffer) const;
+  /// step'system step.
+  double held_along(const Vector& step, Vector& buffer) const;
 
   void save(ByteWriter& writer) const;
   void load(ByteReader& reader, Index dimension);
 
  private:
-  Coupling stiffness() const;
   void update_system(const Coupling& stiffness);
 
   Matrix hessian_;
-  double stiffness_scalar_ = 0;  ///< what the system holds besides the Hessian: a multiple of I,
-  Matrix stiffness_matrix_;      ///< and this, unless it is empty
-  ReusedCurvature system_;       ///< Hessian + stiffness
+  double stiffness_scalar_ = 0;          ///< what the system holds besides the Hessian: the scalar
+  std::uint64_t stiffness_version_ = 0;  ///< and the version of that coupling
+  ReusedCurvature system_;               ///< Hessian + stiffness
   bool system_fits_ = false;
   std::uint64_t taken_ = 0;
 };

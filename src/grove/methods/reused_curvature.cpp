@@ -19,8 +19,7 @@ Index worthwhile_steps(Index face, Index dimension) {
 }  // namespace
 
 void ReusedCurvature::set(const Matrix& matrix, const Coupling& coupling) {
-  matrix_ = matrix;
-  coupling.add_to(matrix_);
+  coupling.add_to(matrix, matrix_);
   make_room();
   factor_fits_ = false;
 }

@@ -25,7 +25,7 @@ struct Checkpoint {
 
 /// The first line of the file. Raised whenever what an agent saves changes, as in
 /// run/checkpoint.cpp: a state of another version is set aside, not misread.
-inline constexpr std::string_view checkpoint_format = "grove-checkpoint/3\n";
+inline constexpr std::string_view checkpoint_format = "grove-checkpoint/4\n";
 
 /// The format, SHA-256, content.
 std::string encode(const Checkpoint& checkpoint);
