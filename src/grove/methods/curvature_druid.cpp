@@ -15,7 +15,7 @@ constexpr double usual_refreshes = 8;    ///< more than any run measured so far 
 constexpr double scale_limit = 2;        ///< a larger change of the scale is told, too
 constexpr double kink_stiffness = 5;     ///< 3 to 10 did about as well on w8a, 1 and 30 worse
 constexpr double blend = 0.5;  ///< weight of the neighbours' curvatures in what an agent tells
-constexpr NewtonBudget introduction{.steps = 30, .decrease = 1e-2};
+constexpr NewtonBudget introduction{.steps = 30, .decrease = 1e-4};
 
 std::optional<Theta> make_theta(const CurvatureDruidOptions& options, const AgentContext& context) {
   if (!options.theta_penalty || context.regularizer.trivial()) return std::nullopt;

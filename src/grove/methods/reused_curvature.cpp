@@ -101,7 +101,7 @@ void ReusedCurvature::save(ByteWriter& writer) const {
   Vector inside = Vector::Zero(matrix_.rows());
   for (const Index k : face_) inside[k] = 1;
   writer.put(inside);
-  const Matrix known_factor = factor();
+  const Matrix known_factor = factor().triangularView<Eigen::Lower>();  // above it stands anything
   writer.put(std::span<const double>(known_factor.data(), known_factor.size()));
   writer.put(factor_fits_);
   writer.put(factorizations_);
