@@ -25,7 +25,7 @@ struct Checkpoint {
 
 /// The first line of the file. Raised whenever what an agent saves changes, as in
 /// run/checkpoint.cpp: a state of another version is set aside, not misread.
-inline constexpr std::string_view checkpoint_format = "grove-checkpoint/4\n";
+inline constexpr std::string_view checkpoint_format = "grove-checkpoint/5\n";
 
 /// A string of an agent's state with so much room left becomes the file without being copied; more
 /// is needed only with a thousand neighbours.
