@@ -12,7 +12,7 @@ EdgeLinks::EdgeLinks(std::vector<double> penalties, const Vector& start)
     : penalties_(std::move(penalties)),
       total_penalty_(std::accumulate(penalties_.begin(), penalties_.end(), 0.0)),
       u_(start.size(), static_cast<Index>(penalties_.size())),
-      spoken_(Matrix::Zero(start.size(), static_cast<Index>(penalties_.size()))),
+      spoken_(penalties_.size()),
       latest_(penalties_.size(), 0),
       mismatch_(penalties_.size(), 0) {
   // u_ij = mu x_i: a link that does not pull, as broadcast links start.
@@ -25,11 +25,11 @@ void EdgeLinks::add_pull(const Vector& x, Vector& pull) const {
 
 void EdgeLinks::speak(const Vector& x) {
   for (Index slot = 0; slot < u_.cols(); ++slot)
-    spoken_.col(slot) = (2 * penalties_[slot]) * x - u_.col(slot);
+    spoken_[slot] = (2 * penalties_[slot]) * x - u_.col(slot);
 }
 
 std::span<const double> EdgeLinks::payload_to(std::size_t slot, const Vector&) const {
-  return {spoken_.col(static_cast<Index>(slot)).data(), static_cast<std::size_t>(spoken_.rows())};
+  return {spoken_[slot].data(), static_cast<std::size_t>(spoken_[slot].size())};
 }
 
 void EdgeLinks::receive(std::size_t slot, const Message& message) {
@@ -46,7 +46,7 @@ void EdgeLinks::connect(double penalty, const Vector& x) {
   penalties_.push_back(penalty);
   total_penalty_ += penalty;
   append_column(u_, penalty * x);
-  append_column(spoken_, penalty * x);
+  spoken_.emplace_back();
   latest_.push_back(0);
   mismatch_.push_back(0);
 }
@@ -56,7 +56,7 @@ void EdgeLinks::disconnect(std::size_t slot) {
   penalties_.erase(penalties_.begin() + at);
   total_penalty_ = std::accumulate(penalties_.begin(), penalties_.end(), 0.0);
   remove_column(u_, static_cast<Index>(slot));
-  remove_column(spoken_, static_cast<Index>(slot));
+  spoken_.erase(spoken_.begin() + at);
   latest_.erase(latest_.begin() + at);
   mismatch_.erase(mismatch_.begin() + at);
 }
@@ -67,14 +67,12 @@ double EdgeLinks::disagreement(const Vector&) const {
 
 void EdgeLinks::save(ByteWriter& writer) const {
   writer.put(std::span<const double>(u_.data(), u_.size()));
-  writer.put(std::span<const double>(spoken_.data(), spoken_.size()));
   for (std::uint64_t sequence : latest_) writer.put(sequence);
   writer.put(std::span<const double>(mismatch_));
 }
 
 void EdgeLinks::load(ByteReader& reader) {
   reader.get(std::span<double>(u_.data(), u_.size()));
-  reader.get(std::span<double>(spoken_.data(), spoken_.size()));
   for (std::uint64_t& sequence : latest_) reader.get(sequence);
   reader.get(std::span<double>(mismatch_));
 }

@@ -16,6 +16,7 @@ class EdgeLinks final : public Links {
   void add_pull(const Vector& x, Vector& pull) const override;
   void speak(const Vector& x) override;
   std::span<const double> payload_to(std::size_t slot, const Vector& x) const override;
+  void forget_payload(std::size_t slot) override { spoken_[slot].resize(0); }
   void receive(std::size_t slot, const Message& message) override;
   void end_round(const Vector&, bool) override {}
   void connect(double penalty, const Vector& x) override;
@@ -28,7 +29,7 @@ class EdgeLinks final : public Links {
   std::vector<double> penalties_;  ///< mu_ij
   double total_penalty_ = 0;
   Matrix u_;                           ///< column per slot: u_ij
-  Matrix spoken_;                      ///< column per slot: 2 mu x_i - u_ij as last sent
+  std::vector<Vector> spoken_;         ///< by slot: 2 mu x_i - u_ij as last said
   std::vector<std::uint64_t> latest_;  ///< sequence of the newest message heard, per slot
   std::vector<double> mismatch_;       ///< |message - u_ij| / mu_ij of that message
 };

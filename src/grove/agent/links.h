@@ -32,6 +32,8 @@ class Links {
   /// Prepares what the neighbours are told after a step to x.
   virtual void speak(const Vector& x) = 0;
   virtual std::span<const double> payload_to(std::size_t slot, const Vector& x) const = 0;
+  /// It has been copied and is not asked for again before the next speak().
+  virtual void forget_payload(std::size_t /*slot*/) {}
 
   virtual void receive(std::size_t slot, const Message& message) = 0;
 

@@ -78,6 +78,7 @@ CurvatureDruidAgent::CurvatureDruidAgent(const CurvatureDruidOptions& options, A
 
 void CurvatureDruidAgent::activate(const Activation& activation, Workspace& workspace) {
   workspace.fit(x_.size());
+  step_ = 0;
   if (published_.size() == 0)
     introduce(activation, workspace);
   else if (context_.neighbours.empty() || links_->weights().working() > 0)
@@ -98,7 +99,7 @@ void CurvatureDruidAgent::introduce(const Activation& activation, Workspace& wor
     const Coupling ridge{.diagonal = &light};
     newton_.minimize({*context_.objective, x_, workspace.pull, ridge, ridge, share_}, introduction,
                      turn, workspace, cost_);
-    x_ = workspace.point;
+    move_to(workspace.point);
   }
   publish(activation);
 }
@@ -121,8 +122,13 @@ void CurvatureDruidAgent::improve(const Activation& activation, Workspace& works
                    {.steps = activation.local_steps, .thrifty = options_.thrifty},
                    {context_.seed, context_.id, activation}, workspace, cost_);
   const bool stalled = options_.watchful && stalls(activation, workspace);
-  x_ = workspace.point;
+  move_to(workspace.point);
   if (stalled || links_->outrun() || renumbered_ || has_drifted(workspace)) publish(activation);
+}
+
+void CurvatureDruidAgent::move_to(const Vector& point) {
+  step_ = (point - x_).norm();
+  x_ = point;
 }
 
 /// Looks at the step from x_i to workspace.point. If the links prove too soft, they are raised.

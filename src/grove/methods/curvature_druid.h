@@ -45,6 +45,7 @@ class CurvatureDruidAgent final : public OpenAgent {
   void drop_neighbour(std::size_t slot) override;
   void renumber() override { renumbered_ = true; }
   double disagreement() const override { return links_->disagreement(x_); }
+  double last_step() const override { return step_; }
   void hold(bool holds, const Regularizer& regularizer, std::size_t network_size) override;
   const Vector& estimate() const override { return x_; }
   const Vector* regularized_estimate() const override;
@@ -61,6 +62,7 @@ class CurvatureDruidAgent final : public OpenAgent {
   void look_at_curvature(Matrix& result) const;
   bool has_drifted(Workspace& workspace);
   bool stalls(const Activation& activation, Workspace& workspace);
+  void move_to(const Vector& point);
   void publish(const Activation& activation);
   void speak(const Activation& activation);
 
@@ -72,6 +74,7 @@ class CurvatureDruidAgent final : public OpenAgent {
   std::optional<Theta> theta_;  ///< at agent q only, if at all
   CoupledNewton newton_;
   Vector x_;
+  double step_ = 0;  ///< length of the latest activation's move
   /// What the told curvature is a picture of, its lower triangle; empty before the first.
   Matrix published_;
   double published_scale_ = 0;

@@ -30,8 +30,9 @@ void DruidAgent::activate(const Activation& activation, Workspace& workspace) {
   const LocalModel model = local_model(workspace);
   workspace.point = x_;
   solver_->solve(model, {context_.seed, context_.id, activation}, workspace, cost_);  // eq. (9a)
+  step_ = (workspace.point - x_).norm();
   x_ = workspace.point;
-  if (theta_) theta_->update(x_, workspace.trial);
+  if (theta_) theta_->update(x_, workspace.gradient);
   speak(activation);
 }
 

@@ -27,11 +27,13 @@ class DruidAgent final : public OpenAgent {
 
   void activate(const Activation& activation, Workspace& workspace) override;
   Message message_to(std::size_t slot) const override;
+  void forget_message(std::size_t slot) override { links_->forget_payload(slot); }
   void receive(std::size_t slot, const Message& message) override;
   void end_round() override;
   void add_neighbour(const Neighbour& neighbour) override;
   void drop_neighbour(std::size_t slot) override;
   double disagreement() const override { return links_->disagreement(x_); }
+  double last_step() const override { return step_; }
   void hold(bool holds, const Regularizer& regularizer, std::size_t network_size) override;
   const Vector& estimate() const override { return x_; }
   const Vector* regularized_estimate() const override;
@@ -52,6 +54,7 @@ class DruidAgent final : public OpenAgent {
   std::unique_ptr<Links> links_;
   std::optional<Theta> theta_;  ///< at agent q only
   Vector x_;
+  double step_ = 0;             ///< length of the latest activation's move
   bool spoke_ = false;          ///< in the current round
   std::uint64_t sequence_ = 0;  ///< of the latest activation
   Cost cost_;

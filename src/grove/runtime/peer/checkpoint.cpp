@@ -57,8 +57,8 @@ Result<Checkpoint> read_content(std::string_view content) {
 
 }  // namespace
 
-/// The agent's state may be large: it is copied once, to its place.
-std::string encode(const Checkpoint& checkpoint) {
+/// The agent's state may be large: it stays where it is, and the rest is put in front.
+std::string encode(Checkpoint checkpoint) {
   ByteWriter head;
   put_text(head, checkpoint.fingerprint);
   head.put(checkpoint.sequence);
@@ -71,11 +71,8 @@ std::string encode(const Checkpoint& checkpoint) {
   Sha256 digest;
   digest.update(head.bytes());
   digest.update(checkpoint.agent);
-  std::string file;
-  file.reserve(checkpoint_format.size() + digest_digits + head.bytes().size() +
-               checkpoint.agent.size());
-  file.append(checkpoint_format).append(digest.finish());
-  file.append(head.bytes()).append(checkpoint.agent);
+  std::string file = std::move(checkpoint.agent);
+  file.insert(0, std::string(checkpoint_format) + digest.finish() + head.bytes());
   return file;
 }
 
@@ -92,8 +89,8 @@ Result<Checkpoint> decode(std::string_view bytes) {
   return read_content(bytes);
 }
 
-Status write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
-  return write_file_atomically(path, encode(checkpoint));
+Status write_checkpoint(const std::filesystem::path& path, Checkpoint checkpoint) {
+  return write_file_atomically(path, encode(std::move(checkpoint)));
 }
 
 std::string set_aside(const std::filesystem::path& path) {

@@ -25,13 +25,17 @@ struct Checkpoint {
 
 /// The first line of the file. Raised whenever what an agent saves changes, as in
 /// run/checkpoint.cpp: a state of another version is set aside, not misread.
-inline constexpr std::string_view checkpoint_format = "grove-checkpoint/4\n";
+inline constexpr std::string_view checkpoint_format = "grove-checkpoint/5\n";
+
+/// A string of an agent's state with so much room left becomes the file without being copied; more
+/// is needed only with a thousand neighbours.
+constexpr std::size_t checkpoint_front_bytes = 1 << 16;
 
 /// The format, SHA-256, content.
-std::string encode(const Checkpoint& checkpoint);
+std::string encode(Checkpoint checkpoint);
 Result<Checkpoint> decode(std::string_view bytes);
 
-Status write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
+Status write_checkpoint(const std::filesystem::path& path, Checkpoint checkpoint);
 
 struct FoundCheckpoint {
   std::optional<Checkpoint> checkpoint;

@@ -74,7 +74,7 @@ TEST(Checkpoint, OfAnotherVersionIsSetAside) {
   ASSERT_TRUE(write_file_atomically(path, "grove-checkpoint/1\n" + content));
   const auto found = find_checkpoint(path, "loss=logistic");
   EXPECT_FALSE(found.checkpoint);
-  EXPECT_NE(found.trouble.find("expected the format grove-checkpoint/4;"), std::string::npos)
+  EXPECT_NE(found.trouble.find("expected the format grove-checkpoint/5;"), std::string::npos)
       << found.trouble;
   EXPECT_TRUE(std::filesystem::exists(path.string() + ".bad-1"));
 }

@@ -194,8 +194,10 @@ class Peer {
     fresh_starts_ = agent_->fresh_starts();
     if (agent_->solves() > solves)
       pace_.observe(monotonic_seconds() - began, agent_->solves() - solves);
-    for (std::size_t slot = 0; slot < agent_->neighbours().size(); ++slot)
+    for (std::size_t slot = 0; slot < agent_->neighbours().size(); ++slot) {
       if (!hub_.say(agent_->neighbours()[slot], agent_->message_to(slot))) agent_->not_said(slot);
+      agent_->forget_message(slot);  // the hub has its own
+    }
     last_work_ = now;
     const double residual = agent_->residual();
     worst_since_beat_ = std::max(worst_since_beat_, residual);
@@ -273,7 +275,7 @@ class Peer {
   void save(double now) {
     Checkpoint checkpoint = agent_->checkpoint();
     checkpoint.done = members_.phase() == v1::Member::DONE;
-    if (folder_.save(checkpoint)) saved_at_ = now;
+    if (folder_.save(std::move(checkpoint))) saved_at_ = now;
     last_save_ = now;
   }
 

@@ -29,6 +29,15 @@ std::unique_ptr<OpenAgent> make_open_agent(const PeerProblem& problem, AgentCont
   return std::make_unique<CurvatureDruidAgent>(options, std::move(context));
 }
 
+/// Vectors of work are not needed while words travel, and hardly any words while it works: together
+/// they would be half of a large peer. Matrices stay: to get them anew would take time.
+void release_vectors(Workspace& workspace) {
+  for (Vector* buffer : {&workspace.pull, &workspace.point, &workspace.gradient, &workspace.trial,
+                         &workspace.trial_gradient, &workspace.moved, &workspace.bend})
+    buffer->resize(0);
+  workspace.objective = {};
+}
+
 }  // namespace
 
 PeerAgent::PeerAgent(const PeerProblem& problem, const std::string& name, std::uint64_t seed,
@@ -53,12 +62,15 @@ bool PeerAgent::sane() const { return (agent_->estimate().array().abs() <= large
 Checkpoint PeerAgent::checkpoint() const {
   ByteWriter writer;
   agent_->save(writer);
+  std::string state;
+  state.reserve(writer.bytes().size() + checkpoint_front_bytes);
+  state = writer.bytes();
   return {.fingerprint = problem_.fingerprint,
           .sequence = sequence_,
           .holds_regularizer = holds_regularizer(),
           .neighbours = names_,
           .heard = heard_,
-          .agent = writer.bytes()};
+          .agent = std::move(state)};
 }
 
 std::size_t PeerAgent::slot_of(const std::string& name) const {
@@ -108,10 +120,10 @@ void PeerAgent::activate(std::uint64_t heard_of_self, int steps) {
 }
 
 void PeerAgent::work(int steps) {
-  previous_ = agent_->estimate();
   agent_->activate({.round = sequence_, .local_steps = steps}, workspace_);
   agent_->end_round();
-  step_ = (agent_->estimate() - previous_).stableNorm();
+  release_vectors(workspace_);
+  worked_ = true;
   scale_ = agent_->estimate().stableNorm();
 }
 
@@ -129,8 +141,8 @@ void PeerAgent::start_anew() {
 
 double PeerAgent::residual() const {
   const bool all_heard = std::ranges::all_of(heard_now_, [](char heard) { return heard == 1; });
-  if (!all_heard || previous_.size() == 0) return std::numeric_limits<double>::infinity();
-  double largest = std::max(step_, agent_->disagreement());
+  if (!all_heard || !worked_) return std::numeric_limits<double>::infinity();
+  double largest = std::max(agent_->last_step(), agent_->disagreement());
   if (const Vector* theta = agent_->regularized_estimate())
     largest = std::max(largest, (*theta - agent_->estimate()).stableNorm());
   const double result = scale_ > 0 ? largest / scale_ : largest;

@@ -43,6 +43,7 @@ class PeerAgent {
   std::uint64_t solves() const { return agent_->cost().solves; }  ///< local steps of all its lives
   Message message_to(std::size_t slot) const { return agent_->message_to(slot); }
   void not_said(std::size_t slot) { agent_->not_said(slot); }
+  void forget_message(std::size_t slot) { agent_->forget_message(slot); }
 
   /// How far this peer is from rest, relative to the size of x: the largest of its last step, the
   /// disagreement on its links and, where it holds the regularizer, |x - theta|. Infinite until
@@ -77,9 +78,8 @@ class PeerAgent {
   bool holds_ = false;                ///< the regularizer's copy of x, or the root of the depth
   std::size_t members_ = 1;           ///< n
   int fresh_starts_ = 0;
-  Vector previous_;   ///< x before the last activation
-  double step_ = 0;   ///< length of the last activation's move
-  double scale_ = 0;  ///< |x|
+  bool worked_ = false;  ///< in this life
+  double scale_ = 0;     ///< |x|
 };
 
 }  // namespace grove::peer

@@ -39,8 +39,8 @@ void StateFolder::reject(const std::string& reason) {
              set_aside(checkpoint_file()));
 }
 
-bool StateFolder::save(const Checkpoint& checkpoint) {
-  const Status status = write_checkpoint(checkpoint_file(), checkpoint);
+bool StateFolder::save(Checkpoint checkpoint) {
+  const Status status = write_checkpoint(checkpoint_file(), std::move(checkpoint));
   const std::string now = status ? "" : status.error().text();
   if (now != trouble_) {
     if (status)

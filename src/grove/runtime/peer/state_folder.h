@@ -28,7 +28,7 @@ class StateFolder {
   Status open();  ///< an error: another process works with it
   std::optional<Checkpoint> find();
   void reject(const std::string& reason);  ///< sets the checkpoint aside
-  bool save(const Checkpoint& checkpoint);
+  bool save(Checkpoint checkpoint);
   const std::string& trouble() const { return trouble_; }  ///< of the last save; empty: none
 
   /// model.json and summary.json.

@@ -140,6 +140,7 @@ class HandNetwork {
         words_[{k, number(other)}] = true;
       else
         agent(k).not_said(slot);
+      agent(k).forget_message(slot);
     }
   }
   /// The next word of `from` arrives at `to`, spoiled by `spoil`. False: it was refused and the
