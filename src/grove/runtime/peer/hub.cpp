@@ -31,7 +31,7 @@ bool Hub::say(const std::string& name, const Message& message) {
   const std::lock_guard lock(mutex_);
   newest_said_ = std::max(newest_said_, message.sequence);
   Link& link = *links_.at(name);
-  if (link.session == 0 || link.sent > 0) return false;
+  if (link.session == 0) return false;
   link.said = std::max(link.said, message.sequence);
   RandomKey key{.seed = terms_.seed,
                 .purpose = Purpose::message_loss,
@@ -43,7 +43,7 @@ bool Hub::say(const std::string& name, const Message& message) {
     return true;
   }
   v1::Iterate unsent;
-  if (link.iterate_waiting && link.iterate.weight().has_curvature()) unsent.Swap(&link.iterate);
+  if (link.iterate_waiting) unsent.Swap(&link.iterate);
   pack(message, terms_.shape, link.float32, link.iterate);
   keep_curvature(unsent, link.iterate);
   key.purpose = Purpose::message_delay;

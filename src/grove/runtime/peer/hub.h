@@ -62,8 +62,7 @@ class Hub {
 
   // The loop's side.
   void add_link(const std::string& name, std::uint64_t latest_heard = 0);
-  /// False: nobody is there to hear it, or a part of an earlier one has gone out and the rest must
-  /// first. An agent that runs free says the like again soon; to keep it would take a vector.
+  /// False: nobody is there to hear it.
   bool say(const std::string& name, const Message& message);
   void say_to_all(const v1::Heartbeat& heartbeat);
   /// Until every connected neighbour has sent an iterate, or the time (monotonic seconds) has come.
@@ -99,7 +98,7 @@ class Hub {
 
   std::optional<Flaw> admission_flaw(const v1::Hello& hello) const;
   void count_refusal(const std::string& name, const Flaw& flaw);
-  void keep(Link& link);
+  void keep(Link& link, v1::Iterate& iterate);
   bool all_have_spoken() const;
   static bool has_its_turn(Link& link);
 

@@ -95,22 +95,22 @@ bool Hub::next(const std::string& name, std::uint64_t session, v1::Envelope& env
     *envelope.mutable_heartbeat() = std::move(*link.heartbeat);
     link.heartbeat.reset();
   } else {
-    cut_part(link.iterate, link.sent, *envelope.mutable_iterate());
-    link.iterate_waiting = link.sent > 0;
-    if (!link.iterate_waiting) ++link.counts.iterates_sent;
+    envelope.mutable_iterate()->Swap(&link.iterate);
+    link.iterate_waiting = false;
+    ++link.counts.iterates_sent;
   }
   link.counts.bytes_sent += envelope.ByteSizeLong();
   return true;
 }
 
-/// What has arrived is complete.
-void Hub::keep(Link& link) {
-  link.latest = link.arriving.sequence();
-  const v1::Weight& weight = link.arriving.weight();
-  if (weight.has_curvature()) link.latest_version = weight.version();
-  if (link.fresh) keep_curvature(link.heard, link.arriving);
-  v1::Iterate().Swap(&link.heard);
-  link.heard.Swap(&link.arriving);
+void Hub::keep(Link& link, v1::Iterate& iterate) {
+  link.latest = iterate.sequence();
+  if (iterate.weight().has_curvature()) link.latest_version = iterate.weight().version();
+  if (link.fresh) keep_curvature(link.heard, iterate);
+  // A copy: protobuf doubles its array while it reads, and would keep up to twice what is needed.
+  // Under the lock, so that never two of them are made at once.
+  v1::Iterate exact(iterate);
+  link.heard.Swap(&exact);
   link.fresh = true;
   ++link.counts.iterates_received;
   news_.notify_one();
@@ -131,15 +131,12 @@ bool Hub::deliver(const std::string& name, std::uint64_t session, v1::Envelope& 
   if (flaw) {
     // It is refused below.
   } else if (envelope.has_iterate()) {
-    flaw = flaw_of(envelope.iterate(),
-                   {.shape = terms_.shape,
-                    .float32 = link.float32,
-                    .latest = link.latest,
-                    .latest_own = std::max(newest_said_, newest_heard_of_self_),
-                    .latest_version = link.latest_version,
-                    .arriving = link.arriving.sequence(),
-                    .arrived = static_cast<std::uint32_t>(values_in(link.arriving))});
-    if (!flaw && add_part(envelope.iterate(), terms_.shape, link.arriving)) keep(link);
+    flaw = flaw_of(envelope.iterate(), {.shape = terms_.shape,
+                                        .float32 = link.float32,
+                                        .latest = link.latest,
+                                        .latest_own = std::max(newest_said_, newest_heard_of_self_),
+                                        .latest_version = link.latest_version});
+    if (!flaw) keep(link, *envelope.mutable_iterate());
   } else if (envelope.has_heartbeat()) {
     flaw = flaw_of(envelope.heartbeat());
     if (!flaw) link.heard_heartbeat = envelope.heartbeat();
@@ -156,7 +153,7 @@ void Hub::end_session(const std::string& name, std::uint64_t session) {
   Link& link = *links_.at(name);
   if (link.session != session) return;
   link.session = 0;
-  link.forget_words();
+  link.fresh = false;
   link.something_to_say.notify_all();
   news_.notify_all();
 }

@@ -189,96 +189,6 @@ TEST_F(HandFedHubWithCurvature, KeepsTheNewestWordForANeighbourThatDoesNotRead) 
   EXPECT_EQ(hub.links()[0].counts.iterates_sent, 1u);
 }
 
-/// Iterates that travel in three parts.
-class HandFedHubWithParts : public HandFedHub {
- protected:
-  static constexpr Index dimension = 20000;
-  HandFedHubWithParts() : HandFedHub(dimension) {}
-
-  static std::vector<double> filled(double value) {
-    return std::vector<double>(static_cast<std::size_t>(dimension), value);
-  }
-  bool says(std::uint64_t sequence) {
-    const std::vector<double> values = filled(static_cast<double>(sequence));
-    return hub.say("a", {.from = {}, .sequence = sequence, .payload = values});
-  }
-  v1::Iterate next_part(std::uint64_t session) {
-    v1::Envelope envelope;
-    EXPECT_TRUE(hub.next("a", session, envelope));
-    EXPECT_TRUE(envelope.has_iterate());
-    return envelope.iterate();
-  }
-  /// Part 0, 1 or 2 of an iterate.
-  bool delivers_part(std::uint64_t session, std::uint64_t sequence, std::uint32_t number) {
-    v1::Envelope envelope;
-    v1::Iterate& part = *envelope.mutable_iterate();
-    part.set_sequence(sequence);
-    part.set_offset(8192 * number);
-    for (int k = 0; k < (number < 2 ? 8192 : 3616); ++k)
-      part.add_values(static_cast<double>(sequence));
-    return hub.deliver("a", session, envelope);
-  }
-};
-
-TEST_F(HandFedHubWithParts, SendsWhatItHasBegunToTheEnd) {
-  const std::uint64_t a = enters("a");
-  ASSERT_TRUE(says(1) && says(2));  // the newest
-  const auto expect_part = [&](std::uint64_t sequence, std::uint32_t offset, int size) {
-    const v1::Iterate part = next_part(a);
-    EXPECT_EQ(part.sequence(), sequence);
-    EXPECT_EQ(part.offset(), offset);
-    ASSERT_EQ(part.values_size(), size);
-    EXPECT_EQ(part.values(size - 1), static_cast<double>(sequence));
-  };
-  expect_part(2, 0, 8192);
-  EXPECT_FALSE(says(3));
-  v1::Heartbeat heartbeat;
-  heartbeat.add_members()->set_name("b");
-  hub.say_to_all(heartbeat);
-  v1::Envelope envelope;
-  ASSERT_TRUE(hub.next("a", a, envelope));
-  EXPECT_TRUE(envelope.has_heartbeat());  // does not wait for the rest
-  expect_part(2, 8192, 8192);
-  EXPECT_EQ(hub.links()[0].counts.iterates_sent, 0u);
-  expect_part(2, 16384, 3616);
-  EXPECT_EQ(hub.links()[0].counts.iterates_sent, 1u);
-  ASSERT_TRUE(says(4));
-  expect_part(4, 0, 8192);
-  hub.end_session("a", a);
-  const std::uint64_t again = enters("a");  // knows nothing of the beginning of 4
-  ASSERT_TRUE(says(5));
-  const v1::Iterate part = next_part(again);
-  EXPECT_EQ(part.sequence(), 5u);
-  EXPECT_EQ(part.offset(), 0u);
-}
-
-TEST_F(HandFedHubWithParts, HearsOnlyWhatIsComplete) {
-  const std::uint64_t a = enters("a");
-  ASSERT_TRUE(delivers_part(a, 1, 0) && delivers_part(a, 1, 1));
-  EXPECT_TRUE(heard().empty());
-  ASSERT_TRUE(delivers_part(a, 1, 2));
-  ASSERT_TRUE(delivers_part(a, 2, 0));  // while 1 waits
-  EXPECT_EQ(heard()["a"], 1u);
-  EXPECT_EQ(last_payload, filled(1));
-  ASSERT_TRUE(delivers_part(a, 2, 1));
-  ASSERT_TRUE(delivers_part(a, 3, 0));  // 2 was given up
-  EXPECT_FALSE(delivers_part(a, 2, 2));
-  EXPECT_EQ(refused("a", Refusal::malformed), 1u);
-  EXPECT_TRUE(heard().empty());
-}
-
-TEST_F(HandFedHubWithParts, ForgetsTheBeginningOfAnIterateWithItsSession) {
-  const std::uint64_t first = enters("a");
-  ASSERT_TRUE(delivers_part(first, 1, 0));
-  hub.end_session("a", first);
-  const std::uint64_t second = enters("a");
-  EXPECT_FALSE(delivers_part(second, 1, 1));
-  EXPECT_EQ(refused("a", Refusal::malformed), 1u);
-  for (const std::uint32_t number : {0u, 1u, 2u}) ASSERT_TRUE(delivers_part(second, 1, number));
-  EXPECT_EQ(heard()["a"], 1u);
-  EXPECT_EQ(last_payload, filled(1));
-}
-
 TEST_F(HandFedHub, TellsAnotherProtocolWhatItSpeaks) {
   v1::Hello hello = hello_from("a");
   hello.set_protocol(protocol_version - 1);
@@ -286,7 +196,7 @@ TEST_F(HandFedHub, TellsAnotherProtocolWhatItSpeaks) {
   const auto flaw = hub.admit(hello, session);
   ASSERT_TRUE(flaw);
   EXPECT_EQ(flaw->refusal, Refusal::wrong_protocol);
-  EXPECT_EQ(flaw->detail, "speaks protocol 2, expected 3");
+  EXPECT_EQ(flaw->detail, "speaks protocol 1, expected 2");
   EXPECT_EQ(session, 0u);
 }
 

@@ -100,8 +100,6 @@ Result<std::unique_ptr<Server>> Server::start(const ServerSettings& settings, Hu
   grpc::ResourceQuota quota("peer");
   quota.SetMaxThreads(static_cast<int>(2 * settings.neighbours + 16));
   builder.SetResourceQuota(quota);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, window_bytes);
   watch_connections(builder);
   server->server_ = builder.BuildAndStart();
   if (!server->server_ || server->port_ == 0)

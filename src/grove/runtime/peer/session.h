@@ -11,10 +11,6 @@
 namespace grove::peer {
 
 constexpr double hello_seconds = 5;  ///< time for a new stream to say hello
-/// How much may be on its way to a reader. Left to itself gRPC lets it grow with the measured
-/// bandwidth and delay, which took 2 MB a link on one busy machine. It bounds the speed of a link
-/// to so much per round trip: 5 MB a second at 50 ms.
-constexpr int window_bytes = 256 << 10;
 
 /// Lets at most 50,000 messages a second of one neighbour through: its reader rests for the other
 /// time, so that the flow control of the stream holds a flooding neighbour back.

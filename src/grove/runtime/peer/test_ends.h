@@ -86,7 +86,7 @@ class End {
     terms.network = "test";
     terms.self = name;
     if (terms.fingerprint.empty()) terms.fingerprint = "problem";
-    if (terms.shape.dimension == 0) terms.shape.dimension = test_dimension;
+    terms.shape.dimension = test_dimension;
     return terms;
   }
   TlsIdentity identity_;

@@ -79,24 +79,6 @@ TEST(Transport, CarriesIteratesAndHeartbeatsBothWays) {
   EXPECT_TRUE(eventually([&] { return pair.b.hub.take_heartbeats().size() == 1; }));
 }
 
-TEST(Transport, CarriesIteratesOfAnyLengthBothWays) {
-  constexpr Index dimension = 100'000;  // in 13 parts
-  Pair pair({.shape = dimension}, {.shape = dimension});
-  std::vector<double> from_a(dimension), from_b(dimension);
-  for (std::size_t k = 0; k < from_a.size(); ++k) {
-    from_a[k] = 1.0 / static_cast<double>(k + 1);
-    from_b[k] = -from_a[k];
-  }
-  for (std::uint64_t sequence = 1; sequence <= 5; ++sequence) {
-    pair.a.hub.say("b", message_of(sequence, from_a));
-    pair.b.hub.say("a", message_of(sequence, from_b));
-    ASSERT_TRUE(pair.a.hub.wait_for_all(monotonic_seconds() + 120)) << pair.a.log->text();
-    ASSERT_TRUE(pair.b.hub.wait_for_all(monotonic_seconds() + 120)) << pair.b.log->text();
-    EXPECT_EQ(pair.a.heard()["b"], (End::Word{sequence, from_b}));
-    EXPECT_EQ(pair.b.heard()["a"], (End::Word{sequence, from_a}));
-  }
-}
-
 TEST(Transport, RoundsToFloat32OnlyWhereBothEndsSaidSo) {
   const std::vector<double> exact{1.0 / 3, 1e-3}, rounded{1.0f / 3, 1e-3f};
   EXPECT_EQ(Pair({.float32 = true}, {.float32 = true}).carried(exact), rounded);

@@ -97,12 +97,6 @@ std::optional<Flaw> flaw_of(const v1::Weight& weight, std::uint64_t sequence,
   return std::nullopt;
 }
 
-/// How many values the message has that begins with the one at `offset`.
-int values_at(std::uint32_t offset, const LinkShape& shape) {
-  const auto rest = static_cast<int>(shape.dimension) - static_cast<int>(offset);
-  return shape.curvature ? rest : std::min(part_values, rest);
-}
-
 v1::Curvature::Kind kind_of(CurvatureShape shape) {
   switch (shape) {
     case CurvatureShape::scalar:
@@ -124,23 +118,18 @@ std::optional<Flaw> flaw_of(const v1::Iterate& iterate, const IterateTerms& term
     return Flaw{Refusal::wrong_curvature, terms.shape.curvature
                                               ? "no versions of the link's curvatures"
                                               : "links here are weighed by a number"};
-  if (iterate.sequence() > largest_sequence)
-    return Flaw{Refusal::absurd_sequence, fmt::format("sequence {}", iterate.sequence())};
-  if (iterate.sequence() <= terms.latest)
-    return Flaw{Refusal::stale_sequence,
-                fmt::format("sequence {} after {}", iterate.sequence(), terms.latest)};
-  if (iterate.offset() != 0 &&
-      (iterate.sequence() != terms.arriving || iterate.offset() != terms.arrived))
-    return Flaw{Refusal::malformed,
-                fmt::format("iterate {} from value {} on, expected iterate {} from {} on",
-                            iterate.sequence(), iterate.offset(), terms.arriving, terms.arrived)};
   const bool no_values = iterate.has_weight() && iterate.weight().of_yours() < 0;
-  const int expected = no_values ? 0 : values_at(iterate.offset(), terms.shape);
+  const int expected = no_values ? 0 : static_cast<int>(terms.shape.dimension);
   const int doubles = terms.float32 ? 0 : expected, floats = terms.float32 ? expected : 0;
   if (iterate.values_size() != doubles || iterate.rounded_size() != floats)
     return Flaw{Refusal::wrong_dimension,
                 fmt::format("{} doubles and {} floats, expected {} and {}", iterate.values_size(),
                             iterate.rounded_size(), doubles, floats)};
+  if (iterate.sequence() > largest_sequence)
+    return Flaw{Refusal::absurd_sequence, fmt::format("sequence {}", iterate.sequence())};
+  if (iterate.sequence() <= terms.latest)
+    return Flaw{Refusal::stale_sequence,
+                fmt::format("sequence {} after {}", iterate.sequence(), terms.latest)};
   if (!all_sane(iterate.values()) || !all_sane(iterate.rounded()))
     return Flaw{Refusal::not_finite, "iterate is not finite"};
   if (iterate.has_weight()) return flaw_of(iterate.weight(), iterate.sequence(), terms);
@@ -259,44 +248,6 @@ std::span<const double> payload_of(const v1::Iterate& iterate, const LinkShape& 
                 static_cast<std::size_t>(numbers.size()) * sizeof(float));
   }
   return buffer;
-}
-
-int values_in(const v1::Iterate& iterate) { return iterate.values_size() + iterate.rounded_size(); }
-
-void cut_part(v1::Iterate& whole, int& sent, v1::Iterate& part) {
-  part.Clear();
-  const int size = values_in(whole);
-  if (whole.has_weight() || size <= part_values) return part.Swap(&whole);
-  const int end = std::min(size, sent + part_values);
-  part.set_sequence(whole.sequence());
-  part.set_offset(static_cast<std::uint32_t>(sent));
-  if (whole.values_size() > 0)
-    part.mutable_values()->Add(whole.values().begin() + sent, whole.values().begin() + end);
-  else
-    part.mutable_rounded()->Add(whole.rounded().begin() + sent, whole.rounded().begin() + end);
-  sent = end < size ? end : 0;
-  if (sent == 0) v1::Iterate().Swap(&whole);
-}
-
-bool add_part(const v1::Iterate& part, const LinkShape& shape, v1::Iterate& whole) {
-  const auto dimension = static_cast<int>(shape.dimension);
-  if (shape.curvature || dimension <= part_values) {
-    // A copy: protobuf doubles its array while it reads, and would keep up to twice what is needed.
-    v1::Iterate exact(part);
-    whole.Swap(&exact);
-    return true;
-  }
-  if (part.offset() == 0) {
-    whole.Clear();
-    whole.set_sequence(part.sequence());
-    if (part.values_size() > 0)
-      whole.mutable_values()->Reserve(dimension);
-    else
-      whole.mutable_rounded()->Reserve(dimension);
-  }
-  whole.mutable_values()->MergeFrom(part.values());
-  whole.mutable_rounded()->MergeFrom(part.rounded());
-  return values_in(whole) == dimension;
 }
 
 void keep_curvature(v1::Iterate& older, v1::Iterate& newer) {

@@ -14,7 +14,7 @@
 
 namespace grove::peer {
 
-constexpr std::uint32_t protocol_version = 3;
+constexpr std::uint32_t protocol_version = 2;
 /// Sequence numbers are (life << 32) + activation of that life.
 constexpr int life_bits = 32;
 constexpr std::uint64_t life_of(std::uint64_t sequence) { return sequence >> life_bits; }
@@ -26,9 +26,6 @@ constexpr std::uint64_t largest_sequence = std::uint64_t{1} << 62;
 constexpr std::uint64_t farthest_jump = std::uint64_t{1} << 52;
 /// Beyond it sums of squares overflow: no iterate of a sane run, and refused like infinity.
 constexpr double largest_value = 1e100;
-/// An iterate of more values travels in parts of so many, unless it has a curvature's weight (which
-/// takes d x d numbers anyway): gRPC holds every message as a whole, more than once, at both ends.
-constexpr int part_values = 8192;
 constexpr std::size_t most_members = 100'000;
 constexpr std::size_t longest_name = 63;
 
@@ -87,8 +84,6 @@ struct IterateTerms {
   std::uint64_t latest = 0;          ///< newest sequence accepted on this link
   std::uint64_t latest_own = 0;      ///< newest sequence that can have been heard from this peer
   std::int64_t latest_version = -1;  ///< of the newest curvature accepted on this link
-  std::uint64_t arriving = 0;        ///< sequence of the iterate that has come in part,
-  std::uint32_t arrived = 0;         ///< and how many of its values
 };
 /// All but the numbers of a curvature.
 std::optional<Flaw> flaw_of(const v1::Iterate& iterate, const IterateTerms& terms);
@@ -108,14 +103,6 @@ int receive_limit_bytes(const LinkShape& shape);
 void pack(const Message& message, const LinkShape& shape, bool float32, v1::Iterate& into);
 std::span<const double> payload_of(const v1::Iterate& iterate, const LinkShape& shape,
                                    std::vector<double>& buffer);
-
-int values_in(const v1::Iterate& iterate);  ///< doubles or floats
-
-/// The next message that takes `whole`, of which `sent` values are gone, to the other end. With the
-/// last one `whole` is empty and `sent` 0 again.
-void cut_part(v1::Iterate& whole, int& sent, v1::Iterate& part);
-/// Adds a message in which flaw_of found nothing to what came before. True: `whole` is complete.
-bool add_part(const v1::Iterate& part, const LinkShape& shape, v1::Iterate& whole);
 
 /// Of iterates that were not taken up only the newest is kept. A curvature told in an older one
 /// goes with it, for its sender will not soon tell it again.

@@ -41,19 +41,6 @@ inline void fuzz_iterate(const v1::Iterate& iterate, const LinkShape& shape) {
   }
 }
 
-/// As the second and last part of an iterate.
-inline void fuzz_part(const v1::Iterate& part) {
-  const LinkShape shape = part_values + 3;
-  if (flaw_of(part, {.shape = shape, .latest = 5, .arriving = 6, .arrived = part_values})) return;
-  v1::Iterate whole;
-  whole.set_sequence(6);
-  whole.mutable_values()->Resize(part_values, 1);
-  const bool last = part.offset() != 0;
-  if (add_part(part, shape, whole) != last) std::abort();
-  if (whole.sequence() != part.sequence() || (last && part.sequence() != 6)) std::abort();
-  if (values_in(whole) != (last ? part_values + 3 : part_values)) std::abort();
-}
-
 /// Reads the bytes as a neighbour's message would be and aborts where something unfit was let
 /// through. Shared by the fuzzer and the tests.
 inline void fuzz_wire(std::string_view bytes) {
@@ -66,7 +53,6 @@ inline void fuzz_wire(std::string_view bytes) {
   }
   if (envelope.has_heartbeat()) (void)flaw_of(envelope.heartbeat());
   if (!envelope.has_iterate()) return;
-  fuzz_part(envelope.iterate());
   fuzz_iterate(envelope.iterate(), dimension);
   for (const CurvatureForm form :
        {CurvatureForm{CurvatureShape::scalar}, CurvatureForm{CurvatureShape::diagonal},

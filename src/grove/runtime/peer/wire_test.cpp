@@ -102,62 +102,6 @@ TEST(Iterate, TravelsExactlyAsDoublesAndToSevenDigitsAsFloats) {
   EXPECT_EQ(back(), (std::vector<double>{1.0f / 3, -2e-30f, 5}));
 }
 
-std::vector<double> counted(Index dimension) {
-  std::vector<double> values(static_cast<std::size_t>(dimension));
-  for (std::size_t k = 0; k < values.size(); ++k) values[k] = 0.5 * static_cast<double>(k);
-  return values;
-}
-
-TEST(IterateInParts, ComesTogetherAsItWasSaid) {
-  for (const Index dimension : {1, 8191, 8192, 8193, 16384, 20000})
-    for (const bool float32 : {false, true}) {
-      const std::vector<double> values = counted(dimension);  // floats hold them exactly
-      v1::Iterate said, part, heard;
-      pack({.from = {}, .sequence = 3, .payload = values}, dimension, float32, said);
-      int sent = 0, parts = 0;
-      for (bool complete = false; !complete; ++parts) {
-        cut_part(said, sent, part);
-        ASSERT_LE(values_in(part), 8192);
-        ASSERT_FALSE(flaw_of(part, {.shape = dimension,
-                                    .float32 = float32,
-                                    .arriving = heard.sequence(),
-                                    .arrived = static_cast<std::uint32_t>(values_in(heard))}));
-        complete = add_part(part, dimension, heard);
-        ASSERT_EQ(complete, sent == 0);
-      }
-      EXPECT_EQ(parts, (dimension + 8191) / 8192);
-      EXPECT_EQ(values_in(said), 0);
-      EXPECT_EQ(heard.sequence(), 3u);
-      std::vector<double> buffer;
-      const auto back = payload_of(heard, dimension, buffer);
-      EXPECT_EQ(std::vector<double>(back.begin(), back.end()), values);
-    }
-}
-
-TEST(IterateInParts, IsRefusedOutOfOrderOrOfAnotherLength) {
-  const IterateTerms expected{.shape = 20000, .latest = 7, .arriving = 9, .arrived = 8192};
-  const auto part = [](std::uint64_t sequence, std::uint32_t offset, Index size) {
-    v1::Iterate result = iterate_of(sequence, counted(size));
-    result.set_offset(offset);
-    return result;
-  };
-  EXPECT_FALSE(flaw_of(part(9, 8192, 8192), expected));
-  EXPECT_FALSE(flaw_of(part(9, 0, 8192), expected));   // begins again
-  EXPECT_FALSE(flaw_of(part(10, 0, 8192), expected));  // the rest of 9 is not coming
-  using enum Refusal;
-  EXPECT_EQ(refusal_of(flaw_of(part(9, 8192, 8191), expected)), wrong_dimension);
-  EXPECT_EQ(refusal_of(flaw_of(part(9, 8192, 11808), expected)), wrong_dimension);
-  EXPECT_EQ(refusal_of(flaw_of(part(9, 0, 20000), expected)), wrong_dimension);
-  EXPECT_EQ(refusal_of(flaw_of(part(9, 16384, 3616), expected)), malformed);
-  EXPECT_EQ(refusal_of(flaw_of(part(10, 8192, 8192), expected)), malformed);
-  EXPECT_EQ(refusal_of(flaw_of(part(9, 0xffffffff, 8192), expected)), malformed);
-  EXPECT_EQ(refusal_of(flaw_of(part(7, 8192, 8192), expected)), stale_sequence);
-  v1::Iterate not_a_number = part(9, 8192, 8192);
-  not_a_number.set_values(8191, std::nan(""));
-  EXPECT_EQ(refusal_of(flaw_of(not_a_number, expected)), not_finite);
-  EXPECT_EQ(refusal_of(flaw_of(part(8, 1, 1), {.shape = 2, .latest = 7})), malformed);
-}
-
 /// The message of an agent whose links are weighed by curvature, in three dimensions.
 struct WeighedMessage {
   explicit WeighedMessage(CurvatureForm form, std::int64_t of_yours = 4) : shape(3, form) {
