@@ -23,10 +23,10 @@ bool unit_columns(std::span<const float> numbers, Index rows) {
 
 /// What numbers of a curvature may be: what single precision holds to six digits and more, with
 /// room for a sum.
-constexpr float smallest = 1e-39f, largest = 1e37f;
+constexpr float smallest_number = 1e-39f, largest_number = 1e37f;
 
 float within_range(double number) {
-  return static_cast<float>(std::clamp<double>(number, smallest, 0.99 * largest));
+  return static_cast<float>(std::clamp<double>(number, smallest_number, 0.99 * largest_number));
 }
 
 /// Factors of rows and columns that bring the diagonal, and with it all of a positive definite
@@ -34,7 +34,7 @@ float within_range(double number) {
 /// weigh more or less than their curvature asks for then, which costs rounds, not exactness.
 Vector factors_into_range(const Matrix& matrix) {
   return matrix.diagonal().unaryExpr([](double number) {
-    if (smallest <= number && number < 0.99 * largest) return 1.0;
+    if (smallest_number <= number && number < 0.99 * largest_number) return 1.0;
     return number > 0 ? std::sqrt(double{within_range(number)} / number) : 1.0;
   });
 }
@@ -129,7 +129,8 @@ void Curvature::append_words(std::vector<double>& words) const {
 /// it is off by at most 6e-8 d, and the floor of 1e-3 of the diagonal is more up to 16,000
 /// coefficients.
 bool Curvature::sound(CurvatureForm form, Index dimension, std::span<const float> numbers) {
-  if (!std::ranges::all_of(numbers, [](float number) { return std::abs(number) <= largest; }))
+  if (!std::ranges::all_of(numbers,
+                           [](float number) { return std::abs(number) <= largest_number; }))
     return false;  // also of NaN
   switch (form.shape) {
     case CurvatureShape::scalar:
