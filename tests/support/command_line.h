@@ -25,12 +25,12 @@ struct Ended {
 class CommandLine : public testing::Test {
  protected:
   void SetUp() override {
-    folder =
-        fs::path(testing::TempDir()) /
-        (std::string("grove-cli-") + testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder);
-    fs::create_directories(folder);
+    // Two builds may be tested at once: a name alone would make them share the folder.
+    std::string name = (fs::path(testing::TempDir()) / "grove-cli-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder = name;
   }
+  void TearDown() override { fs::remove_all(folder); }
 
   std::string file(const std::string& name, const std::string& content) {
     std::ofstream(folder / name, std::ios::binary) << content;
