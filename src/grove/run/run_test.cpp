@@ -189,6 +189,17 @@ TEST(Run, ByDefaultTakesTheSameRoundsWhateverTheUnitsBesideAnIntercept) {
   EXPECT_LE(std::ranges::max(rounds) - std::ranges::min(rounds), 1u);
 }
 
+// With whole moves of a dual while one end rests this diverges in round 1174.
+TEST(Run, OfLinksWithOneNumberBearsUnequalParticipation) {
+  Config config;
+  config.data = "synthetic:ijcnn-like,samples=2000";
+  config.l2 = 1e-3;
+  config.penalty = 1e-2;
+  config.participation = std::string("1,0.1,1,0.1,1,0.1,1,0.1,1,0.1");
+  config.rounds = 3000;
+  EXPECT_EQ(must_run(config).outcome.status, RunStatus::converged);
+}
+
 TEST(Run, BatchesLargerThanAShardAreClampedWithANote) {
   Config config = small();
   config.sampling = SamplingKind::minibatch;
