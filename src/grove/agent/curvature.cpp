@@ -105,8 +105,6 @@ std::optional<Curvature> Curvature::from_words(CurvatureForm form, Index dimensi
   result.dimension_ = dimension;
   result.numbers_.resize(2 * words.size());
   std::memcpy(result.numbers_.data(), words.data(), words.size_bytes());  // bits, not numbers
-  if (!sound(form, dimension, {result.numbers_.data(), form.floats(dimension)}))
-    return std::nullopt;
   return result;
 }
 
@@ -181,34 +179,34 @@ void Curvature::add_product(double factor, const Vector& v, Vector& result) cons
   }
 }
 
-void Curvature::add_to(double factor, Matrix& matrix) const {
+void Curvature::add_to(double factor, Matrix& lower) const {
   const float* number = numbers_.data();
   switch (form_.shape) {
     case CurvatureShape::scalar:
-      matrix.diagonal().array() += factor * static_cast<double>(number[0]);
+      lower.diagonal().array() += factor * static_cast<double>(number[0]);
       break;
     case CurvatureShape::diagonal:
       for (Index k = 0; k < dimension_; ++k)
-        matrix(k, k) += factor * static_cast<double>(number[k]);
+        lower(k, k) += factor * static_cast<double>(number[k]);
       break;
     case CurvatureShape::low_rank: {
       const double base = static_cast<double>(number[0]);
       const float* vectors = number + 1 + form_.rank;
-      matrix.diagonal().array() += factor * base;
+      lower.diagonal().array() += factor * base;
       for (Index k = 0; k < form_.rank; ++k) {
         const Vector axis =
             Eigen::Map<const Eigen::VectorXf>(vectors + k * dimension_, dimension_).cast<double>();
-        matrix += (factor * (static_cast<double>(number[1 + k]) - base) * axis) * axis.transpose();
+        lower += (factor * (static_cast<double>(number[1 + k]) - base) * axis) * axis.transpose();
       }
       break;
     }
     case CurvatureShape::full:
-      for (Index column = 0; column < dimension_; ++column)
-        for (Index row = column; row < dimension_; ++row) {
-          const double entry = factor * static_cast<double>(*number++);
-          matrix(row, column) += entry;
-          if (row != column) matrix(column, row) += entry;
-        }
+      for (Index column = 0; column < dimension_; ++column) {
+        const Index count = dimension_ - column;
+        lower.col(column).tail(count) +=
+            factor * Eigen::Map<const Eigen::VectorXf>(number, count).cast<double>();
+        number += count;
+      }
       break;
   }
 }

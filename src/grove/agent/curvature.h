@@ -35,7 +35,9 @@ class Curvature {
   Curvature() = default;  ///< none
   /// The form's picture of a positive definite matrix.
   Curvature(CurvatureForm form, const Matrix& matrix);
-  /// From a message; nothing if it does not fit the form or is not positive definite.
+  /// From a message; nothing if it does not fit the form. Whoever lets messages in from outside
+  /// looks whether they are sound: that takes as long as a Newton system, and here would be done
+  /// once for every neighbour.
   static std::optional<Curvature> from_words(CurvatureForm form, Index dimension,
                                              std::span<const double> words);
 
@@ -47,10 +49,12 @@ class Curvature {
   static bool sound(CurvatureForm form, Index dimension, std::span<const float> numbers);
 
   bool known() const { return !numbers_.empty(); }
+  bool sound() const { return sound(form_, dimension_, {numbers_.data(), form_.floats(dimension_)}); }
   void append_words(std::vector<double>& words) const;  ///< what from_words reads
 
   void add_product(double factor, const Vector& v, Vector& result) const;  ///< += factor C v
-  void add_to(double factor, Matrix& matrix) const;                        ///< += factor C
+  /// += factor C, on the lower triangle; above it stands anything.
+  void add_to(double factor, Matrix& lower) const;
 
  private:
   void set_full(const Matrix& matrix);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "grove/agent/matrix_columns.h"
+#include "grove/problem/symmetric.h"
 
 namespace grove {
 
@@ -27,7 +28,8 @@ void CurvatureBroadcastLinks::add_pull(const Vector&, Vector& pull) const {
 }
 
 double CurvatureBroadcastLinks::movement(const Vector& step) {
-  product_.noalias() = weights_.sum() * step;
+  product_.setZero(step.size());
+  add_symmetric_product(weights_.sum(), step, product_);
   return step.dot(product_);
 }
 

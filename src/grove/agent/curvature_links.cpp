@@ -21,8 +21,9 @@ Curvature get(ByteReader& reader, CurvatureForm form, Index dimension) {
   std::vector<double> words(form.words(dimension));
   reader.get(std::span<double>(words));
   auto curvature = Curvature::from_words(form, dimension, words);
-  if (!curvature) reader.fail();
-  return curvature.value_or(Curvature{});
+  if (curvature && curvature->sound()) return std::move(*curvature);
+  reader.fail();
+  return {};
 }
 
 }  // namespace

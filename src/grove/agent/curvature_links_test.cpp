@@ -21,7 +21,7 @@ Matrix spd(Index dimension, double condition) {
 Matrix dense(const Curvature& curvature, Index dimension) {
   Matrix result = Matrix::Zero(dimension, dimension);
   curvature.add_to(1, result);
-  return result;
+  return result.selfadjointView<Eigen::Lower>();
 }
 
 class EveryForm : public testing::TestWithParam<CurvatureForm> {};
@@ -62,7 +62,7 @@ TEST_P(EveryForm, MeansAreThoseOfTheMatricesAndTheSameFromBothSides) {
 
 TEST_P(EveryForm, RefusesWordsThatAreNoCurvature) {
   const std::vector<double> zeros(GetParam().words(5), 0.0), longer(GetParam().words(5) + 1, 1.0);
-  EXPECT_FALSE(Curvature::from_words(GetParam(), 5, zeros));
+  EXPECT_FALSE(Curvature::from_words(GetParam(), 5, zeros).value().sound());
   EXPECT_FALSE(Curvature::from_words(GetParam(), 5, longer));
 }
 
@@ -78,7 +78,7 @@ TEST(Curvature, RefusesMatricesThatAreNotPositiveDefiniteOrTooLargeToWorkWith) {
   const CurvatureForm full{CurvatureShape::full}, low_rank{CurvatureShape::low_rank, 1},
       diagonal{CurvatureShape::diagonal};
   const auto sound = [](CurvatureForm form, const std::vector<float>& numbers) {
-    return Curvature::from_words(form, 2, words_of(numbers)).has_value();
+    return Curvature::from_words(form, 2, words_of(numbers)).value().sound();
   };
   EXPECT_TRUE(sound(full, {3, 2, 2}));
   EXPECT_FALSE(sound(full, {1, 2, 1}));
@@ -98,9 +98,7 @@ TEST_P(EveryForm, IsSoundHoweverLargeOrSmallTheMatrix) {
     Matrix matrix = spd(5, 10);
     matrix.row(1) *= scale;
     matrix.col(1) *= scale;
-    std::vector<double> words;
-    Curvature(GetParam(), matrix).append_words(words);
-    EXPECT_TRUE(Curvature::from_words(GetParam(), 5, words)) << scale;
+    EXPECT_TRUE(Curvature(GetParam(), matrix).sound()) << scale;
   }
 }
 
