@@ -2,12 +2,20 @@
 
 #include <algorithm>
 #include <cassert>
+#include <numeric>
 #include <utility>
 
 #include "grove/agent/matrix_columns.h"
 #include "grove/problem/symmetric.h"
 
 namespace grove {
+namespace {
+
+/// Over-relaxation where both ends worked in a round (docs/methods/curvature_links.md). Below 2 it
+/// keeps the fixed points and the convergence of ADMM. Where one end rested it made runs longer.
+constexpr double relaxation = 1.6;
+
+}  // namespace
 
 CurvatureBroadcastLinks::CurvatureBroadcastLinks(CurvatureForm form, Index dimension,
                                                  std::size_t neighbours)
@@ -15,7 +23,9 @@ CurvatureBroadcastLinks::CurvatureBroadcastLinks(CurvatureForm form, Index dimen
       next_theirs_(neighbours),
       heard_(Matrix::Zero(dimension, static_cast<Index>(neighbours))),
       dual_(Matrix::Zero(dimension, static_cast<Index>(neighbours))),
+      middle_(dual_),
       bent_(dual_),
+      tension_(neighbours, 0.0),
       heard_now_(neighbours, 0),
       lone_work_(neighbours) {}
 
@@ -34,11 +44,8 @@ double CurvatureBroadcastLinks::movement(const Vector& step) {
 }
 
 /// A neighbour that rests is known to stay where it was.
-std::optional<double> CurvatureBroadcastLinks::news_of_tension(const Vector& x) {
-  double sum = 0;
-  for (Index slot = 0; slot < dual_.cols(); ++slot)
-    sum += 2 * bent_.col(slot).dot(x - heard_.col(slot));
-  return sum;
+std::optional<double> CurvatureBroadcastLinks::news_of_tension(const Vector&) {
+  return std::accumulate(tension_.begin(), tension_.end(), 0.0);
 }
 
 void CurvatureBroadcastLinks::speak(const Vector& x) {
@@ -63,29 +70,43 @@ bool CurvatureBroadcastLinks::receive(std::size_t slot, const Message& message, 
   return curvature.has_value();
 }
 
-void CurvatureBroadcastLinks::bend(Index slot, const Vector& x) {
-  if (!weights_.works(slot)) return;
-  apart_ = x - heard_.col(slot);
-  product_.setZero(x.size());
-  weights_.add_product(slot, 0.5, apart_, product_);
-  bent_.col(slot) = product_;
+/// factor P_ij apart_.
+const Vector& CurvatureBroadcastLinks::force(Index slot, double factor) {
+  product_.setZero(apart_.size());
+  weights_.add_product(slot, factor, apart_, product_);
+  return product_;
 }
 
-/// What moves a dual now, or a share of it, pulls in the next activation, unless a curvature is
-/// new.
+/// Both ends add the same numbers: x_i and x_j enter alike, and so does who worked.
+void CurvatureBroadcastLinks::move_dual(Index slot, bool spoke, const Vector& x) {
+  const bool works = weights_.works(slot);
+  const double beyond = works && spoke && heard_now_[slot] ? relaxation : 1.0;
+  const double share = lone_work_[slot].share(spoke, heard_now_[slot]);
+  auto middle = middle_.col(slot);
+  middle += beyond * (0.5 * (x + heard_.col(slot)) - middle);
+  if (!works) return;
+  apart_ = x - heard_.col(slot);
+  const Vector& half = force(slot, 0.5);
+  tension_[slot] = 2 * half.dot(apart_);
+  dual_.col(slot) += (beyond * share) * half;
+}
+
+void CurvatureBroadcastLinks::bend(Index slot, const Vector& x) {
+  if (!weights_.works(slot)) return;
+  apart_ = x - middle_.col(slot);
+  bent_.col(slot) = force(slot, 1);
+}
+
 void CurvatureBroadcastLinks::end_round(const Vector& x, bool spoke) {
   const bool own_is_new = next_own_.known();
-  for (Index slot = 0; slot < dual_.cols(); ++slot) {
-    if (!spoke && !heard_now_[slot]) continue;
-    bend(slot, x);
-    dual_.col(slot) += lone_work_[slot].share(spoke, heard_now_[slot]) * bent_.col(slot);
-  }
+  for (Index slot = 0; slot < dual_.cols(); ++slot)
+    if (spoke || heard_now_[slot]) move_dual(slot, spoke, x);
   if (own_is_new) weights_.set_own(std::exchange(next_own_, {}));
   for (Index slot = 0; slot < dual_.cols(); ++slot) {
-    heard_now_[slot] = 0;
     const bool theirs_is_new = next_theirs_[slot].known();
     if (theirs_is_new) weights_.set_theirs(slot, std::exchange(next_theirs_[slot], {}));
-    if (own_is_new || theirs_is_new) bend(slot, x);
+    if (spoke || heard_now_[slot] || own_is_new || theirs_is_new) bend(slot, x);
+    heard_now_[slot] = 0;
   }
 }
 
@@ -94,7 +115,9 @@ void CurvatureBroadcastLinks::connect(const Vector& x) {
   next_theirs_.emplace_back();
   append_column(heard_, x);
   append_column(dual_, Vector::Zero(x.size()));
+  append_column(middle_, x);
   append_column(bent_, Vector::Zero(x.size()));
+  tension_.push_back(0);
   heard_now_.push_back(0);
   lone_work_.emplace_back();
 }
@@ -105,7 +128,9 @@ void CurvatureBroadcastLinks::disconnect(std::size_t slot) {
   next_theirs_.erase(next_theirs_.begin() + at);
   remove_column(heard_, static_cast<Index>(slot));
   remove_column(dual_, static_cast<Index>(slot));
+  remove_column(middle_, static_cast<Index>(slot));
   remove_column(bent_, static_cast<Index>(slot));
+  tension_.erase(tension_.begin() + at);
   heard_now_.erase(heard_now_.begin() + at);
   lone_work_.erase(lone_work_.begin() + at);
 }
@@ -118,7 +143,9 @@ void CurvatureBroadcastLinks::save(ByteWriter& writer) const {
   weights_.save(writer);
   writer.put(std::span<const double>(heard_.data(), heard_.size()));
   writer.put(std::span<const double>(dual_.data(), dual_.size()));
+  writer.put(std::span<const double>(middle_.data(), middle_.size()));
   writer.put(std::span<const double>(bent_.data(), bent_.size()));
+  writer.put(std::span<const double>(tension_));
   for (const LoneWork& work : lone_work_) writer.put(work);
 }
 
@@ -126,7 +153,9 @@ void CurvatureBroadcastLinks::load(ByteReader& reader) {
   weights_.load(reader);
   reader.get(std::span<double>(heard_.data(), heard_.size()));
   reader.get(std::span<double>(dual_.data(), dual_.size()));
+  reader.get(std::span<double>(middle_.data(), middle_.size()));
   reader.get(std::span<double>(bent_.data(), bent_.size()));
+  reader.get(std::span<double>(tension_));
   for (LoneWork& work : lone_work_) reader.get(work);
 }
 

@@ -8,6 +8,9 @@ namespace grove {
 /// For lock-step rounds. A message is x_i, followed by C_i when it is new. Nothing is lost in a
 /// round, so both ends switch to a new curvature at the end of the round in which it was told, and
 /// the duals, opposite at the two ends, stay as they are: no versions are needed.
+///
+/// A link pulls towards its middle z_ij, which goes beyond (x_i + x_j)/2 by as much as the duals
+/// do, where both ends worked: over-relaxed ADMM.
 class CurvatureBroadcastLinks final : public CurvatureLinks {
  public:
   CurvatureBroadcastLinks(CurvatureForm form, Index dimension, std::size_t neighbours);
@@ -31,6 +34,8 @@ class CurvatureBroadcastLinks final : public CurvatureLinks {
   void load(ByteReader& reader) override;
 
  private:
+  const Vector& force(Index slot, double factor);
+  void move_dual(Index slot, bool spoke, const Vector& x);
   void bend(Index slot, const Vector& x);
 
   LinkWeights weights_;
@@ -38,11 +43,13 @@ class CurvatureBroadcastLinks final : public CurvatureLinks {
   std::vector<Curvature> next_theirs_;  ///< by slot: heard in this round
   Matrix heard_;                        ///< column per slot: x_j as last heard
   Matrix dual_;                         ///< column per slot: dual_ij
-  Matrix bent_;                         ///< column per slot: P_ij (x_i - x_j)/2
+  Matrix middle_;                       ///< column per slot: z_ij
+  Matrix bent_;                         ///< column per slot: P_ij (x_i - z_ij)
+  std::vector<double> tension_;         ///< by slot: (x_i - x_j)'P_ij (x_i - x_j)
   std::vector<char> heard_now_;         ///< whether the neighbour spoke in this round
   std::vector<LoneWork> lone_work_;     ///< by slot
   std::vector<double> spoken_;
-  Vector apart_, product_;  ///< buffers: x_i - x_j, and what P_ij makes of half of it
+  Vector apart_, product_;  ///< buffers: how far from something, and what P_ij makes of it
 };
 
 }  // namespace grove

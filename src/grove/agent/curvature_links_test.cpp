@@ -164,8 +164,10 @@ class BothKinds : public testing::TestWithParam<LinkKind> {};
 INSTANTIATE_TEST_SUITE_P(CurvatureLinks, BothKinds,
                          testing::Values(LinkKind::broadcast, LinkKind::edge));
 
-// C_i = 1 and C_j = 3 make P = 2; then x_i = 1 and x_j = 3 as for scalar links (links_test.cpp):
-// the pull at x_i is dual + (P/2)(x_i - x_j) = -2 - 2 = -4.
+// C_i = 1 and C_j = 3 make P = 2; then x_i = 1 and x_j = 3 as for scalar links (links_test.cpp).
+// Edge: the pull at x_i is dual + (P/2)(x_i - x_j) = -2 - 2 = -4. Broadcast goes 1.6 times as far:
+// the dual is -3.2, the middle 3.2 instead of 2, and the pull -3.2 + P (1 - 3.2) = -7.6; at x_j it
+// is 3.2 + P (3 - 3.2) = 2.8.
 TEST_P(BothKinds, PullLikeTheMeanOfTheTwoCurvatures) {
   End i(GetParam()), j(GetParam());
   i.publish(1, 1);
@@ -177,8 +179,9 @@ TEST_P(BothKinds, PullLikeTheMeanOfTheTwoCurvatures) {
   i.x[0] = 1;
   j.x[0] = 3;
   exchange(i, j);
-  EXPECT_DOUBLE_EQ(i.pull(), -4);
-  EXPECT_DOUBLE_EQ(j.pull(), 4);
+  const bool edge = GetParam() == LinkKind::edge;
+  EXPECT_DOUBLE_EQ(i.pull(), edge ? -4 : -7.6);
+  EXPECT_DOUBLE_EQ(j.pull(), edge ? 4 : 2.8);
 }
 
 // A process that lost its state gives version 1 again, to another curvature.
@@ -241,18 +244,6 @@ struct Pair {
   End i, j;
 };
 
-// In the broadcast form the implied force is the dual: the pull where both ends agree.
-TEST(CurvatureBroadcastLinks, KeepOppositeDualsThroughARefreshAtOneEnd) {
-  Pair pair(LinkKind::broadcast);
-  pair.i.publish(50, 2);
-  exchange(pair.i, pair.j);
-  EXPECT_DOUBLE_EQ(pair.i.pull(), -pair.j.pull());
-  EXPECT_EQ(pair.i.links->weights().sum()(0, 0), pair.j.links->weights().sum()(0, 0));
-  pair.i.x[0] = 2;
-  exchange(pair.i, pair.j);
-  EXPECT_DOUBLE_EQ(pair.i.pull(), -pair.j.pull());
-}
-
 /// A round in which j rests.
 void work_alone(End& i, End& j) {
   j.hear(i.say(), i.sequence);
@@ -260,16 +251,31 @@ void work_alone(End& i, End& j) {
   j.links->end_round(j.x, false);
 }
 
-// P = 2, x_i = 1 and x_j = 3: half of P (x_i - x_j) is -2, and so is the dual so far. Each lone
-// round adds the next of -2, -2/2, -2/3 while the other end rests, and -2 again once it has worked.
+// In the broadcast form the implied force is the dual: the pull where both ends agree. After a
+// round in which one end rested the link pulls to the mean, so that pulls are as opposite as duals.
+TEST(CurvatureBroadcastLinks, KeepOppositeDualsThroughARefreshAtOneEnd) {
+  Pair pair(LinkKind::broadcast);
+  pair.i.publish(50, 2);
+  exchange(pair.i, pair.j);
+  EXPECT_EQ(pair.i.links->weights().sum()(0, 0), pair.j.links->weights().sum()(0, 0));
+  work_alone(pair.i, pair.j);
+  EXPECT_DOUBLE_EQ(pair.i.pull(), -pair.j.pull());
+  pair.i.x[0] = 2;
+  exchange(pair.i, pair.j);
+  work_alone(pair.j, pair.i);
+  EXPECT_DOUBLE_EQ(pair.i.pull(), -pair.j.pull());
+}
+
+// P = 2, x_i = 1 and x_j = 3: half of P (x_i - x_j) is -2, and the dual so far 1.6 times that. Each
+// lone round adds the next of -2, -2/2, -2/3 while the other end rests, and -2 again once it has
+// worked; then the link pulls to the mean, 2.
 TEST(CurvatureBroadcastLinks, MoveADualEverLessWhileOneEndRests) {
   Pair pair(LinkKind::broadcast);
-  double dual = -2;
+  double dual = -3.2;
   const auto expect_dual = [&] {
     EXPECT_DOUBLE_EQ(pair.i.pull(), dual - 2);
     EXPECT_DOUBLE_EQ(pair.j.pull(), -(dual - 2));
   };
-  expect_dual();
   for (int k = 1; k <= 3; ++k) {
     work_alone(pair.i, pair.j);
     dual -= 2.0 / k;
@@ -284,10 +290,20 @@ TEST(CurvatureBroadcastLinks, MoveADualEverLessWhileOneEndRests) {
   work_alone(pair.i, pair.j);
   dual -= 1;
   exchange(pair.i, pair.j);
-  dual -= 2;
+  dual -= 3.2;
   work_alone(pair.i, pair.j);
   dual -= 2;
   expect_dual();
+}
+
+// P = 2, the dual -3.2 and the middle 3.2 of the test above. i moves to 2 while j rests at 3: the
+// dual becomes -3.2 + (P/2)(2 - 3) = -4.2, the middle 2.5, and the pull -4.2 + P (2 - 2.5) = -5.2.
+TEST(CurvatureBroadcastLinks, GoNoFurtherThanTheMeanWhereOneEndRested) {
+  Pair pair(LinkKind::broadcast);
+  pair.i.x[0] = 2;
+  work_alone(pair.i, pair.j);
+  EXPECT_DOUBLE_EQ(pair.i.pull(), -5.2);
+  EXPECT_DOUBLE_EQ(pair.j.pull(), 5.2);
 }
 
 TEST(CurvatureEdgeLinks, ANewCurvatureDoesNotMakeThePullJumpAtEitherEnd) {
