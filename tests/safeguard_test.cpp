@@ -10,15 +10,16 @@
 namespace grove::testing_support {
 namespace {
 
-/// Two cliques of eight joined by one link: hops from agent 0 say that the network is three links
-/// deep, but news passes the one link a sixteenth at a time.
+/// Two cliques joined by one link: hops from agent 0 say that the network is three links deep, but
+/// news passes the one link a 24th at a time.
 Problem dumbbell() {
-  Problem problem = make_problem({.agents = 16, .samples = 480, .features = 4});
-  std::vector<std::pair<unsigned, unsigned>> edges{{7, 8}};
-  for (const unsigned first : {0u, 8u})
-    for (unsigned i = 0; i < 8; ++i)
-      for (unsigned j = i + 1; j < 8; ++j) edges.emplace_back(first + i, first + j);
-  problem.graph = graph_of(16, edges);
+  constexpr unsigned clique = 12;
+  Problem problem = make_problem({.agents = 2 * clique, .samples = 720, .features = 4});
+  std::vector<std::pair<unsigned, unsigned>> edges{{clique - 1, clique}};
+  for (const unsigned first : {0u, clique})
+    for (unsigned i = 0; i < clique; ++i)
+      for (unsigned j = i + 1; j < clique; ++j) edges.emplace_back(first + i, first + j);
+  problem.graph = graph_of(2 * clique, edges);
   return problem;
 }
 
@@ -56,18 +57,18 @@ TEST(StallSafeguard, RaisesTheLinksAtABottleneckSoThatTheRunConverges) {
     EXPECT_TRUE(without.raised.empty());
     EXPECT_LT(2 * with.rounds, without.rounds) << with.rounds << " and " << without.rounds;
     EXPECT_FALSE(with.raised.empty());
-    for (const std::uint32_t agent : with.raised) EXPECT_TRUE(agent == 7 || agent == 8) << agent;
+    for (const std::uint32_t agent : with.raised) EXPECT_TRUE(agent == 11 || agent == 12) << agent;
   }
 }
 
-// With three of ten messages lost, all of an agent's eight neighbours are heard only every few
+// With three of ten messages lost, all of an agent's twelve neighbours are heard only every few
 // rounds, and what it moves meanwhile counts: the watch acts later, but it acts.
 TEST(StallSafeguard, RaisesLinksUnderLossToo) {
   const Ending without = play(dumbbell(), false, LinkKind::edge, 0.3);
   const Ending with = play(dumbbell(), true, LinkKind::edge, 0.3);
   EXPECT_LT(with.rounds, without.rounds);
   EXPECT_FALSE(with.raised.empty());
-  for (const std::uint32_t agent : with.raised) EXPECT_TRUE(agent == 7 || agent == 8) << agent;
+  for (const std::uint32_t agent : with.raised) EXPECT_TRUE(agent == 11 || agent == 12) << agent;
 }
 
 TEST(StallSafeguard, LeavesRunsAloneThatMakeProgress) {

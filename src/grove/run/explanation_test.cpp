@@ -227,7 +227,10 @@ std::vector<RealRun> real_runs() {
       {"HeavyProx", [](Config& c) { c.penalty = 1e-3, c.prox = ProxChoice(10.0); },
        "smaller --prox"},
       {"GradientSteps", [](Config& c) { c.method = Method::druid_gd; }, "gradient steps"},
-      {"Rounding", [](Config& c) { c.tolerance = 1e-18, c.rounds = 200, c.l2 = 0.01; },
+      {"Rounding",
+       [](Config& c) {
+         c.tolerance = 1e-18, c.rounds = 600, c.l2 = 0.01, c.agents = 20, c.graph = "ring";
+       },
        "only rounding is left"},
       {"Noise",
        [](Config& c) {
