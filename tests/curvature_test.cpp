@@ -110,9 +110,9 @@ TEST(CurvatureLinks, ReachTheOptimumHoweverRarelyAgentsWork) {
 }
 
 // Least squares in one coefficient: f_i = h_i (x - a_i)^2 / 2. After the introduction the duals are
-// zero, C_i = 2 * 1.001 h_i, P is their mean, and the pull at x_i is P (x_i - x_j)/2, held by
-// (1 + chance that j works)/2 of P.
-TEST(CurvatureBroadcastLinks, HoldAnAgentLessTheMoreItsNeighbourRests) {
+// zero, C_i = 2 * 1.001 h_i, P is their mean, the middle that of x_i and x_j, and the pull at x_i
+// P (x_i - x_j)/2. The local model holds x_i by P, however rarely its neighbour works.
+TEST(CurvatureBroadcastLinks, TakeTheStepThatAHandWorkedExampleTakes) {
   const Problem problem = make_problem({.agents = 2,
                                         .samples = 40,
                                         .features = 1,
@@ -131,10 +131,9 @@ TEST(CurvatureBroadcastLinks, HoldAnAgentLessTheMoreItsNeighbourRests) {
   double h[2];
   for (std::size_t i = 0; i < 2; ++i) h[i] = plain_hessian(problem, i, before[i])(0, 0);
   const double weight = 2 * 1.001 * (h[0] + h[1]) / 2;
-  const double held[] = {0.7 * weight, weight};  // agent 0 has a neighbour that often rests
   for (std::size_t i = 0; i < 2; ++i) {
     const double pull = weight * (before[i] - before[1 - i])[0] / 2;
-    const double step = -(plain_gradient(problem, i, before[i])[0] + pull) / (h[i] + held[i]);
+    const double step = -(plain_gradient(problem, i, before[i])[0] + pull) / (h[i] + weight);
     EXPECT_NEAR(agents[i]->estimate()[0] - before[i][0], step, 1e-5 * std::abs(step));
   }
 }

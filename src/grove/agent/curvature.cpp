@@ -186,8 +186,7 @@ void Curvature::add_to(double factor, Matrix& lower) const {
       lower.diagonal().array() += factor * static_cast<double>(number[0]);
       break;
     case CurvatureShape::diagonal:
-      for (Index k = 0; k < dimension_; ++k)
-        lower(k, k) += factor * static_cast<double>(number[k]);
+      for (Index k = 0; k < dimension_; ++k) lower(k, k) += factor * static_cast<double>(number[k]);
       break;
     case CurvatureShape::low_rank: {
       const double base = static_cast<double>(number[0]);

@@ -49,7 +49,9 @@ class Curvature {
   static bool sound(CurvatureForm form, Index dimension, std::span<const float> numbers);
 
   bool known() const { return !numbers_.empty(); }
-  bool sound() const { return sound(form_, dimension_, {numbers_.data(), form_.floats(dimension_)}); }
+  bool sound() const {
+    return sound(form_, dimension_, {numbers_.data(), form_.floats(dimension_)});
+  }
   void append_words(std::vector<double>& words) const;  ///< what from_words reads
 
   void add_product(double factor, const Vector& v, Vector& result) const;  ///< += factor C v

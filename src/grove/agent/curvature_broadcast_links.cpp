@@ -2,20 +2,12 @@
 
 #include <algorithm>
 #include <cassert>
-#include <numeric>
 #include <utility>
 
 #include "grove/agent/matrix_columns.h"
 #include "grove/problem/symmetric.h"
 
 namespace grove {
-namespace {
-
-/// Over-relaxation where both ends worked in a round (docs/methods/curvature_links.md). Below 2 it
-/// keeps the fixed points and the convergence of ADMM. Where one end rested it made runs longer.
-constexpr double relaxation = 1.6;
-
-}  // namespace
 
 CurvatureBroadcastLinks::CurvatureBroadcastLinks(CurvatureForm form, Index dimension,
                                                  std::size_t neighbours)
@@ -25,9 +17,8 @@ CurvatureBroadcastLinks::CurvatureBroadcastLinks(CurvatureForm form, Index dimen
       dual_(Matrix::Zero(dimension, static_cast<Index>(neighbours))),
       middle_(dual_),
       bent_(dual_),
-      tension_(neighbours, 0.0),
-      heard_now_(neighbours, 0),
-      lone_work_(neighbours) {}
+      their_bent_(dual_),
+      heard_now_(neighbours, 0) {}
 
 void CurvatureBroadcastLinks::publish(Curvature own, std::uint64_t, const Vector&) {
   next_own_ = std::move(own);
@@ -44,8 +35,11 @@ double CurvatureBroadcastLinks::movement(const Vector& step) {
 }
 
 /// A neighbour that rests is known to stay where it was.
-std::optional<double> CurvatureBroadcastLinks::news_of_tension(const Vector&) {
-  return std::accumulate(tension_.begin(), tension_.end(), 0.0);
+std::optional<double> CurvatureBroadcastLinks::news_of_tension(const Vector& x) {
+  double sum = 0;
+  for (Index slot = 0; slot < dual_.cols(); ++slot)
+    sum += (bent_.col(slot) - their_bent_.col(slot)).dot(x - heard_.col(slot));
+  return sum;
 }
 
 void CurvatureBroadcastLinks::speak(const Vector& x) {
@@ -70,43 +64,46 @@ bool CurvatureBroadcastLinks::receive(std::size_t slot, const Message& message, 
   return curvature.has_value();
 }
 
-/// factor P_ij apart_.
-const Vector& CurvatureBroadcastLinks::force(Index slot, double factor) {
-  product_.setZero(apart_.size());
-  weights_.add_product(slot, factor, apart_, product_);
-  return product_;
+void CurvatureBroadcastLinks::bend(Index slot, const Eigen::Ref<const Vector>& end, Matrix& bent) {
+  apart_ = end - middle_.col(slot);
+  product_.setZero(end.size());
+  weights_.add_product(slot, 1, apart_, product_);
+  bent.col(slot) = product_;
 }
 
-/// Both ends add the same numbers: x_i and x_j enter alike, and so does who worked.
-void CurvatureBroadcastLinks::move_dual(Index slot, bool spoke, const Vector& x) {
-  const bool works = weights_.works(slot);
-  const double beyond = works && spoke && heard_now_[slot] ? relaxation : 1.0;
-  const double share = lone_work_[slot].share(spoke, heard_now_[slot]);
+/// The two ends of a link do the same to the same numbers, so that their middles stay equal and
+/// their duals opposite. That is why one and zero are factors, and the share a common one.
+void CurvatureBroadcastLinks::move_middle(Index slot, const Vector& x, bool spoke) {
   auto middle = middle_.col(slot);
-  middle += beyond * (0.5 * (x + heard_.col(slot)) - middle);
-  if (!works) return;
-  apart_ = x - heard_.col(slot);
-  const Vector& half = force(slot, 0.5);
-  tension_[slot] = 2 * half.dot(apart_);
-  dual_.col(slot) += (beyond * share) * half;
-}
-
-void CurvatureBroadcastLinks::bend(Index slot, const Vector& x) {
-  if (!weights_.works(slot)) return;
-  apart_ = x - middle_.col(slot);
-  bent_.col(slot) = force(slot, 1);
+  const auto theirs = heard_.col(slot);
+  if (!weights_.works(slot)) {
+    middle = 0.5 * (x + theirs);
+    return;
+  }
+  constexpr double share = 0.5 * relaxation;
+  const double here = spoke ? 1 : 0, there = heard_now_[slot] ? 1 : 0;
+  auto bent = bent_.col(slot), their_bent = their_bent_.col(slot);
+  if (spoke) bend(slot, x, bent_);
+  if (heard_now_[slot]) bend(slot, theirs, their_bent_);
+  dual_.col(slot) += share * (here * bent - there * their_bent);
+  middle += share * (here * (x - middle) + there * (theirs - middle));
+  product_ = share * (here * bent + there * their_bent);
+  bent -= product_;
+  their_bent -= product_;
 }
 
 void CurvatureBroadcastLinks::end_round(const Vector& x, bool spoke) {
   const bool own_is_new = next_own_.known();
   for (Index slot = 0; slot < dual_.cols(); ++slot)
-    if (spoke || heard_now_[slot]) move_dual(slot, spoke, x);
+    if (spoke || heard_now_[slot]) move_middle(slot, x, spoke);
   if (own_is_new) weights_.set_own(std::exchange(next_own_, {}));
   for (Index slot = 0; slot < dual_.cols(); ++slot) {
+    heard_now_[slot] = 0;
     const bool theirs_is_new = next_theirs_[slot].known();
     if (theirs_is_new) weights_.set_theirs(slot, std::exchange(next_theirs_[slot], {}));
-    if (spoke || heard_now_[slot] || own_is_new || theirs_is_new) bend(slot, x);
-    heard_now_[slot] = 0;
+    if (!weights_.works(slot) || !(own_is_new || theirs_is_new)) continue;
+    bend(slot, x, bent_);
+    bend(slot, heard_.col(slot), their_bent_);
   }
 }
 
@@ -117,9 +114,8 @@ void CurvatureBroadcastLinks::connect(const Vector& x) {
   append_column(dual_, Vector::Zero(x.size()));
   append_column(middle_, x);
   append_column(bent_, Vector::Zero(x.size()));
-  tension_.push_back(0);
+  append_column(their_bent_, Vector::Zero(x.size()));
   heard_now_.push_back(0);
-  lone_work_.emplace_back();
 }
 
 void CurvatureBroadcastLinks::disconnect(std::size_t slot) {
@@ -130,9 +126,8 @@ void CurvatureBroadcastLinks::disconnect(std::size_t slot) {
   remove_column(dual_, static_cast<Index>(slot));
   remove_column(middle_, static_cast<Index>(slot));
   remove_column(bent_, static_cast<Index>(slot));
-  tension_.erase(tension_.begin() + at);
+  remove_column(their_bent_, static_cast<Index>(slot));
   heard_now_.erase(heard_now_.begin() + at);
-  lone_work_.erase(lone_work_.begin() + at);
 }
 
 double CurvatureBroadcastLinks::disagreement(const Vector& x) const {
@@ -145,8 +140,7 @@ void CurvatureBroadcastLinks::save(ByteWriter& writer) const {
   writer.put(std::span<const double>(dual_.data(), dual_.size()));
   writer.put(std::span<const double>(middle_.data(), middle_.size()));
   writer.put(std::span<const double>(bent_.data(), bent_.size()));
-  writer.put(std::span<const double>(tension_));
-  for (const LoneWork& work : lone_work_) writer.put(work);
+  writer.put(std::span<const double>(their_bent_.data(), their_bent_.size()));
 }
 
 void CurvatureBroadcastLinks::load(ByteReader& reader) {
@@ -155,8 +149,7 @@ void CurvatureBroadcastLinks::load(ByteReader& reader) {
   reader.get(std::span<double>(dual_.data(), dual_.size()));
   reader.get(std::span<double>(middle_.data(), middle_.size()));
   reader.get(std::span<double>(bent_.data(), bent_.size()));
-  reader.get(std::span<double>(tension_));
-  for (LoneWork& work : lone_work_) reader.get(work);
+  reader.get(std::span<double>(their_bent_.data(), their_bent_.size()));
 }
 
 }  // namespace grove

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "grove/agent/curvature_links.h"
-#include "grove/agent/lone_work.h"
 
 namespace grove {
 
@@ -9,8 +8,9 @@ namespace grove {
 /// round, so both ends switch to a new curvature at the end of the round in which it was told, and
 /// the duals, opposite at the two ends, stay as they are: no versions are needed.
 ///
-/// A link pulls towards its middle z_ij, which goes beyond (x_i + x_j)/2 by as much as the duals
-/// do, where both ends worked: over-relaxed ADMM.
+/// A link pulls each end towards its middle z_ij. An end that has worked takes the middle along,
+/// and the duals press it back by as much: Douglas-Rachford splitting, over-relaxed, of which any
+/// ends may take their part in a round.
 class CurvatureBroadcastLinks final : public CurvatureLinks {
  public:
   CurvatureBroadcastLinks(CurvatureForm form, Index dimension, std::size_t neighbours);
@@ -34,9 +34,8 @@ class CurvatureBroadcastLinks final : public CurvatureLinks {
   void load(ByteReader& reader) override;
 
  private:
-  const Vector& force(Index slot, double factor);
-  void move_dual(Index slot, bool spoke, const Vector& x);
-  void bend(Index slot, const Vector& x);
+  void bend(Index slot, const Eigen::Ref<const Vector>& end, Matrix& bent);
+  void move_middle(Index slot, const Vector& x, bool spoke);
 
   LinkWeights weights_;
   Curvature next_own_;                  ///< published in this round
@@ -45,11 +44,10 @@ class CurvatureBroadcastLinks final : public CurvatureLinks {
   Matrix dual_;                         ///< column per slot: dual_ij
   Matrix middle_;                       ///< column per slot: z_ij
   Matrix bent_;                         ///< column per slot: P_ij (x_i - z_ij)
-  std::vector<double> tension_;         ///< by slot: (x_i - x_j)'P_ij (x_i - x_j)
+  Matrix their_bent_;                   ///< column per slot: P_ij (x_j - z_ij)
   std::vector<char> heard_now_;         ///< whether the neighbour spoke in this round
-  std::vector<LoneWork> lone_work_;     ///< by slot
   std::vector<double> spoken_;
-  Vector apart_, product_;  ///< buffers: how far from something, and what P_ij makes of it
+  Vector apart_, product_;  ///< buffers: x - z_ij, and what P_ij makes of it
 };
 
 }  // namespace grove

@@ -165,7 +165,7 @@ bool CurvatureEdgeLinks::receive(std::size_t slot, const Message& message, const
   const Eigen::Map<const Vector> heard(told->vector.data(), u.size());
   mismatch = heard - u;
   ++link.news;
-  u = 0.5 * (u + heard);
+  u += 0.5 * relaxation * mismatch;
   return news;
 }
 

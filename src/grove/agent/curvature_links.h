@@ -13,6 +13,10 @@
 
 namespace grove {
 
+/// How far a link goes of what Douglas-Rachford splitting asks for, twice the half that would be
+/// ADMM (docs/methods/curvature_links.md). Below 2 fixed points and convergence stay.
+inline constexpr double relaxation = 1.7;
+
 /// The curvatures at the ends of one agent's links: P_ij = (C_i + C_j)/2 for every neighbour whose
 /// curvature is known. A link works only once both ends have told theirs.
 class LinkWeights {

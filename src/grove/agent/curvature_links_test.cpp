@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <random>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -164,10 +166,9 @@ class BothKinds : public testing::TestWithParam<LinkKind> {};
 INSTANTIATE_TEST_SUITE_P(CurvatureLinks, BothKinds,
                          testing::Values(LinkKind::broadcast, LinkKind::edge));
 
-// C_i = 1 and C_j = 3 make P = 2; then x_i = 1 and x_j = 3 as for scalar links (links_test.cpp).
-// Edge: the pull at x_i is dual + (P/2)(x_i - x_j) = -2 - 2 = -4. Broadcast goes 1.6 times as far:
-// the dual is -3.2, the middle 3.2 instead of 2, and the pull -3.2 + P (1 - 3.2) = -7.6; at x_j it
-// is 3.2 + P (3 - 3.2) = 2.8.
+// C_i = 1 and C_j = 3 make P = 2; the middle is 0. With x_i = 1 and x_j = 3 both ends take it 0.85
+// of the way to where they are: to 3.4. The dual of i is 0.85 P (1 - 3) = -3.4, and the pull -3.4 +
+// P (1 - 3.4) = -8.2; that of j is 3.4 + P (3 - 3.4) = 2.6.
 TEST_P(BothKinds, PullLikeTheMeanOfTheTwoCurvatures) {
   End i(GetParam()), j(GetParam());
   i.publish(1, 1);
@@ -179,9 +180,8 @@ TEST_P(BothKinds, PullLikeTheMeanOfTheTwoCurvatures) {
   i.x[0] = 1;
   j.x[0] = 3;
   exchange(i, j);
-  const bool edge = GetParam() == LinkKind::edge;
-  EXPECT_DOUBLE_EQ(i.pull(), edge ? -4 : -7.6);
-  EXPECT_DOUBLE_EQ(j.pull(), edge ? 4 : 2.8);
+  EXPECT_NEAR(i.pull(), -8.2, 1e-12);
+  EXPECT_NEAR(j.pull(), 2.6, 1e-12);
 }
 
 // A process that lost its state gives version 1 again, to another curvature.
@@ -246,64 +246,67 @@ struct Pair {
 
 /// A round in which j rests.
 void work_alone(End& i, End& j) {
-  j.hear(i.say(), i.sequence);
+  const auto said = i.say();
+  j.hear(said, i.sequence);
   i.links->end_round(i.x, true);
   j.links->end_round(j.x, false);
 }
 
-// In the broadcast form the implied force is the dual: the pull where both ends agree. After a
-// round in which one end rested the link pulls to the mean, so that pulls are as opposite as duals.
-TEST(CurvatureBroadcastLinks, KeepOppositeDualsThroughARefreshAtOneEnd) {
+// From the middle 3.4 and the duals -3.4 and 3.4 of the test above. i moves to 2 while j rests at
+// 3: the dual becomes -3.4 + 0.85 P (2 - 3.4) = -5.78, the middle 3.4 + 0.85 (2 - 3.4) = 2.21.
+TEST_P(BothKinds, MoveByThePartOfTheEndThatWorked) {
+  Pair pair(GetParam());
+  pair.i.x[0] = 2;
+  work_alone(pair.i, pair.j);
+  EXPECT_NEAR(pair.i.pull(), -5.78 + 2 * (2 - 2.21), 1e-12);
+  EXPECT_NEAR(pair.j.pull(), 5.78 + 2 * (3 - 2.21), 1e-12);
+}
+
+// Where it minimizes against the same pull it stays, however long the other end rests: agents that
+// work at unequal rates do not run away. What it says meanwhile comes to an end.
+TEST_P(BothKinds, PullAnEndThatWorksAloneAlwaysTheSame) {
+  Pair pair(GetParam());
+  const double alone = pair.i.pull();
+  double before = pair.j.pull(), change = 0;
+  for (int k = 0; k < 30; ++k) {
+    work_alone(pair.i, pair.j);
+    EXPECT_NEAR(pair.i.pull(), alone, 1e-12);
+    change = std::abs(pair.j.pull() - std::exchange(before, pair.j.pull()));
+  }
+  EXPECT_LT(change, 1e-12);
+}
+
+// They are one method: what broadcast links know of the middle is in the messages of edges.
+TEST(CurvatureLinks, OfBothKindsPullAlikeWhoeverWorks) {
+  Pair broadcast(LinkKind::broadcast), edge(LinkKind::edge);
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> place(-1, 1);
+  for (int k = 0; k < 100; ++k) {
+    const auto who = random() % 3;
+    const double at_i = place(random), at_j = place(random);
+    for (Pair* pair : {&broadcast, &edge}) {
+      if (who != 1) pair->i.x[0] = at_i;
+      if (who != 0) pair->j.x[0] = at_j;
+      if (who == 0) work_alone(pair->i, pair->j);
+      if (who == 1) work_alone(pair->j, pair->i);
+      if (who == 2) exchange(pair->i, pair->j);
+    }
+    ASSERT_NEAR(broadcast.i.pull(), edge.i.pull(), 1e-10) << k;
+    ASSERT_NEAR(broadcast.j.pull(), edge.j.pull(), 1e-10) << k;
+  }
+}
+
+// The round in which i tells a new curvature is still one of P = 2: from the middle 3.4 and the
+// dual -3.4 both ends go to 3.4 + 0.85 (1 + 3 - 6.8) = 1.02 and -3.4 + 0.85 P (1 - 3) = -6.8. These
+// stay when P becomes 26.5.
+TEST(CurvatureBroadcastLinks, KeepMiddleAndDualsThroughARefreshAtOneEnd) {
   Pair pair(LinkKind::broadcast);
   pair.i.publish(50, 2);
   exchange(pair.i, pair.j);
-  EXPECT_EQ(pair.i.links->weights().sum()(0, 0), pair.j.links->weights().sum()(0, 0));
-  work_alone(pair.i, pair.j);
-  EXPECT_DOUBLE_EQ(pair.i.pull(), -pair.j.pull());
-  pair.i.x[0] = 2;
-  exchange(pair.i, pair.j);
-  work_alone(pair.j, pair.i);
-  EXPECT_DOUBLE_EQ(pair.i.pull(), -pair.j.pull());
-}
-
-// P = 2, x_i = 1 and x_j = 3: half of P (x_i - x_j) is -2, and the dual so far 1.6 times that. Each
-// lone round adds the next of -2, -2/2, -2/3 while the other end rests, and -2 again once it has
-// worked; then the link pulls to the mean, 2.
-TEST(CurvatureBroadcastLinks, MoveADualEverLessWhileOneEndRests) {
-  Pair pair(LinkKind::broadcast);
-  double dual = -3.2;
-  const auto expect_dual = [&] {
-    EXPECT_DOUBLE_EQ(pair.i.pull(), dual - 2);
-    EXPECT_DOUBLE_EQ(pair.j.pull(), -(dual - 2));
-  };
-  for (int k = 1; k <= 3; ++k) {
-    work_alone(pair.i, pair.j);
-    dual -= 2.0 / k;
-    expect_dual();
-  }
-  work_alone(pair.j, pair.i);
-  dual -= 2;
-  expect_dual();
-  work_alone(pair.i, pair.j);
-  dual -= 2;
-  expect_dual();
-  work_alone(pair.i, pair.j);
-  dual -= 1;
-  exchange(pair.i, pair.j);
-  dual -= 3.2;
-  work_alone(pair.i, pair.j);
-  dual -= 2;
-  expect_dual();
-}
-
-// P = 2, the dual -3.2 and the middle 3.2 of the test above. i moves to 2 while j rests at 3: the
-// dual becomes -3.2 + (P/2)(2 - 3) = -4.2, the middle 2.5, and the pull -4.2 + P (2 - 2.5) = -5.2.
-TEST(CurvatureBroadcastLinks, GoNoFurtherThanTheMeanWhereOneEndRested) {
-  Pair pair(LinkKind::broadcast);
-  pair.i.x[0] = 2;
-  work_alone(pair.i, pair.j);
-  EXPECT_DOUBLE_EQ(pair.i.pull(), -5.2);
-  EXPECT_DOUBLE_EQ(pair.j.pull(), 5.2);
+  EXPECT_EQ(pair.i.links->weights().sum()(0, 0), 26.5);
+  EXPECT_EQ(pair.j.links->weights().sum()(0, 0), 26.5);
+  EXPECT_NEAR(pair.i.pull(), -6.8 + 26.5 * (1 - 1.02), 1e-12);
+  EXPECT_NEAR(pair.j.pull(), 6.8 + 26.5 * (3 - 1.02), 1e-12);
 }
 
 TEST(CurvatureEdgeLinks, ANewCurvatureDoesNotMakeThePullJumpAtEitherEnd) {

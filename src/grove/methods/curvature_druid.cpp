@@ -38,11 +38,6 @@ std::uint64_t next_refresh(std::uint64_t times_published) {
   return waits * (waits - 1);
 }
 
-/// A link bends by P_ij/2 when one end moves; both may, each against the other, so that a local
-/// model holds its end by twice that. Where the other end rests, once would do. On average that is
-/// an expected separable overapproximation (Richtarik and Takac 2016) of functions of two blocks.
-double held_share(double together) { return 0.5 * (1 + together); }
-
 /// Whether some eigenvalue of told^{-1} now has left [1/limit, limit]; in the form's own terms.
 bool differ(CurvatureForm form, double limit, const Matrix& told, const Matrix& now,
             Matrix& buffer) {
@@ -95,8 +90,7 @@ void CurvatureDruidAgent::introduce(const Activation& activation, Workspace& wor
   workspace.pull.setZero();
   newton_.take_hessian(*context_.objective, turn, workspace, cost_);
   if (options_.solve_alone) {
-    const Vector light = floor_of(newton_.hessian());
-    const Coupling ridge{.diagonal = &light};
+    const Coupling ridge{.diagonal = &floor_of(newton_.hessian())};
     newton_.minimize({*context_.objective, x_, workspace.pull, ridge, ridge, share_}, introduction,
                      turn, workspace, cost_);
     move_to(workspace.point);
@@ -113,10 +107,6 @@ void CurvatureDruidAgent::improve(const Activation& activation, Workspace& works
                     .version = links_->weights().version()};
   // Links keep the model strongly convex; an agent without any has only a proximal term for that.
   if (context_.neighbours.empty()) coupling.scalar += light_ridge * published_.diagonal().mean();
-  if (options_.together < 1) {
-    workspace.curvature = held_share(options_.together) * links_->weights().sum();
-    coupling.matrix = &workspace.curvature;
-  }
   workspace.point = x_;
   newton_.minimize({*context_.objective, x_, workspace.pull, coupling, coupling, share_},
                    {.steps = activation.local_steps, .thrifty = options_.thrifty},
@@ -143,14 +133,14 @@ bool CurvatureDruidAgent::stalls(const Activation& activation, Workspace& worksp
 
 /// A share of the curvature along each coordinate, so that rescaling a feature rescales all with
 /// it; where there is none to be seen, of the mean, or of what the loss can bend at most.
-Vector CurvatureDruidAgent::floor_of(const Matrix& hessian) const {
+const Vector& CurvatureDruidAgent::floor_of(const Matrix& hessian) {
   double usual = hessian.diagonal().mean();
   if (!(usual > 0)) usual = context_.objective->smoothness() / static_cast<double>(hessian.rows());
   if (!(usual > 0)) usual = 1 / light_ridge;
-  Vector result(hessian.rows());
+  floor_.resize(hessian.rows());
   for (Index k = 0; k < hessian.rows(); ++k)
-    result[k] = light_ridge * (hessian(k, k) > 0 ? hessian(k, k) : usual);
-  return result;
+    floor_[k] = light_ridge * (hessian(k, k) > 0 ? hessian(k, k) : usual);
+  return floor_;
 }
 
 /// The Hessian with a floor of its own scale: positive definite whatever the data. A coordinate
@@ -158,7 +148,7 @@ Vector CurvatureDruidAgent::floor_of(const Matrix& hessian) const {
 /// its duals would take ages to pass the kink. Then blended with what the neighbours tell, so that
 /// agents which see little of a direction learn how stiff the network is in it: averaging by
 /// gossip, at most one step of it per refresh.
-void CurvatureDruidAgent::look_at_curvature(Matrix& result) const {
+void CurvatureDruidAgent::look_at_curvature(Matrix& result) {
   result = newton_.hessian();
   result.diagonal() += floor_of(newton_.hessian());
   const double size = std::sqrt(x_.squaredNorm() / static_cast<double>(x_.size()));

@@ -23,9 +23,6 @@ struct CurvatureDruidOptions {
   bool thrifty = true;      ///< as many local steps as pay, at most those of the activation
   bool solve_alone = true;  ///< first of all; without it the agent begins where it is
   bool watchful = true;     ///< raise links that prove too soft (StallWatch)
-  /// In lock-step rounds over broadcast links: the largest chance that a neighbour works in a
-  /// round.
-  double together = 1;
   Sampling sampling = FullBatches{};  ///< not MiniBatches: their noise would pass for curvature
 };
 
@@ -58,8 +55,8 @@ class CurvatureDruidAgent final : public OpenAgent {
   void introduce(const Activation& activation, Workspace& workspace);
   void improve(const Activation& activation, Workspace& workspace);
   double scale() const;
-  Vector floor_of(const Matrix& hessian) const;
-  void look_at_curvature(Matrix& result) const;
+  const Vector& floor_of(const Matrix& hessian);
+  void look_at_curvature(Matrix& result);
   bool has_drifted(Workspace& workspace);
   bool stalls(const Activation& activation, Workspace& workspace);
   void move_to(const Vector& point);
@@ -88,6 +85,7 @@ class CurvatureDruidAgent final : public OpenAgent {
   StallWatch watch_;
   std::vector<AgentEvent> events_;
   Cost cost_;
+  Vector floor_;  ///< buffer
 };
 
 }  // namespace grove

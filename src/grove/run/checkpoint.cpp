@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 
 /// Raised whenever what an agent saves changes, as in runtime/peer/checkpoint.h.
-constexpr std::string_view format_line = "grove-checkpoint/5";
+constexpr std::string_view format_line = "grove-checkpoint/6";
 
 std::string digest_of(std::string_view bytes) {
   Sha256 digest;

@@ -154,12 +154,12 @@ TEST_F(Checkpoints, ThatAreDamagedAreRefusedWhereverTheyAre) {
 TEST_F(Checkpoints, OfAnotherVersionAreRefusedByName) {
   ASSERT_TRUE(run(kept(config(), 6)));
   const std::string whole = *read_file(file());
-  for (const char* other : {"grove-checkpoint/1", "grove-checkpoint/6"}) {
+  for (const char* other : {"grove-checkpoint/1", "grove-checkpoint/7"}) {
     ASSERT_TRUE(write_file_atomically(file(), other + whole.substr(18)));
     const auto refused = run(kept(config(), 12));
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().where, file().string());
-    EXPECT_NE(refused.error().what.find("expected the format grove-checkpoint/5"),
+    EXPECT_NE(refused.error().what.find("expected the format grove-checkpoint/6"),
               std::string::npos)
         << refused.error().what;
   }

@@ -140,20 +140,12 @@ Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& s
     return Error{"--penalty", fmt::format("low-rank:{} keeps more eigenpairs than there are "
                                           "coefficients; expected at most {}",
                                           form.rank, instance.dimension())};
-  const auto together = [&](std::uint32_t i) {
-    const auto neighbours = instance.graph.neighbours(AgentId{i});
-    if (config.link != LinkKind::broadcast || neighbours.empty()) return 1.0;
-    double largest = 0;
-    for (const AgentId j : neighbours) largest = std::max(largest, setup.participation[j.value]);
-    return largest;
-  };
   for (std::uint32_t i = 0; i < config.agents; ++i) {
     setup.options.emplace_back(CurvatureDruidOptions{.link = config.link,
                                                      .form = form,
                                                      .prox = given_prox(config, AgentId{i}),
                                                      .theta_penalty = config.theta_penalty,
                                                      .thrifty = config.work.starts_with("auto"),
-                                                     .together = together(i),
                                                      .sampling = sampling_of(config)});
   }
   return success();

@@ -17,8 +17,7 @@ inline void require_fit_weight(const v1::Iterate& iterate, const LinkShape& shap
   if (!told || told->version < 0 || told->version > 9 || told->of_yours > 4) std::abort();
   for (const double value : told->vector)
     if (!std::isfinite(value)) std::abort();
-  const auto curvature =
-      Curvature::from_words(*shape.curvature, shape.dimension, told->curvature);
+  const auto curvature = Curvature::from_words(*shape.curvature, shape.dimension, told->curvature);
   if (iterate.weight().has_curvature() != curvature.has_value()) std::abort();
   if (curvature && !curvature->sound()) std::abort();
 }
