@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "grove/runtime/peer/hub.h"
 
@@ -29,6 +30,17 @@ std::unique_ptr<OpenAgent> make_open_agent(const PeerProblem& problem, AgentCont
   return std::make_unique<CurvatureDruidAgent>(options, std::move(context));
 }
 
+/// A right checksum proves what was written, not that it makes sense: with a number that nobody
+/// takes up, or a link to nobody, a peer would go on in vain.
+bool possible(const Checkpoint& checkpoint, const std::string& self) {
+  std::set<std::string_view> names{self};
+  for (const std::string& name : checkpoint.neighbours)
+    if (!is_peer_name(name) || !names.insert(name).second) return false;
+  return checkpoint.sequence <= largest_sequence / 2 &&
+         std::ranges::all_of(checkpoint.heard,
+                             [](std::uint64_t heard) { return heard <= largest_sequence; });
+}
+
 /// Vectors of work are not needed while words travel, and hardly any words while it works: together
 /// they would be half of a large peer. Matrices stay: to get them anew would take time.
 void release_vectors(Workspace& workspace) {
@@ -49,6 +61,7 @@ PeerAgent::PeerAgent(const PeerProblem& problem, const std::string& name, std::u
                              start.from_neighbours)) {}
 
 bool PeerAgent::restore(const Checkpoint& checkpoint) {
+  if (!possible(checkpoint, name_)) return false;
   for (const std::string& name : checkpoint.neighbours) add(name);
   heard_ = checkpoint.heard;
   hold_regularizer(checkpoint.holds_regularizer, 1);

@@ -138,6 +138,23 @@ TEST_P(PeerAgentWith, RefusesAStateThatIsNotItsOwn) {
   }
 }
 
+TEST_P(PeerAgentWith, RefusesNumbersAndNamesThatCannotBe) {
+  Row row(GetParam());
+  row.round();
+  const auto refused = [&](const auto& spoil) {
+    Checkpoint checkpoint = row.peer(1).checkpoint();
+    spoil(checkpoint);
+    return !row.fresh(1)->restore(checkpoint);
+  };
+  EXPECT_FALSE(refused([](Checkpoint&) {}));
+  EXPECT_TRUE(refused([](Checkpoint& c) { c.sequence = largest_sequence; }));
+  EXPECT_TRUE(refused([](Checkpoint& c) { c.sequence = ~std::uint64_t{0}; }));
+  EXPECT_TRUE(refused([](Checkpoint& c) { c.heard[1] = largest_sequence + 1; }));
+  EXPECT_TRUE(refused([](Checkpoint& c) { c.neighbours[1] = c.neighbours[0]; }));
+  EXPECT_TRUE(refused([](Checkpoint& c) { c.neighbours[0] = Row::name(1); }));  // itself
+  EXPECT_TRUE(refused([](Checkpoint& c) { c.neighbours[0] = "../x"; }));
+}
+
 // The body of the libFuzzer target, driven here with random edits.
 RC_GTEST_PROP(PeerState, IsRefusedOrFitToGoOnWithWhateverStandsInIt, (const std::string& bytes)) {
   fuzz_restore(bytes);

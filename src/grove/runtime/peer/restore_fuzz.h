@@ -2,10 +2,14 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "grove/runtime/peer/checkpoint_fuzz.h"
 #include "grove/runtime/peer/peer_agent.h"
+#include "grove/runtime/peer/wire.h"
 
 namespace grove::peer {
 
@@ -41,27 +45,48 @@ struct SavedPeer {
   Checkpoint checkpoint;
 };
 
-/// Spoils the state of a checkpoint whose sum is right and restores it: refused, or fit to go on
-/// with. The first byte chooses the form of the links, then three bytes at a time say where and
-/// what to write; what is left over cuts the end off. Shared by the fuzzer and the tests.
-inline void fuzz_restore(std::string_view bytes) {
+/// Spoils the content of a checkpoint and gives it a right sum again. Three bytes at a time say
+/// where and what to write; what is left over cuts the end off.
+inline std::string spoiled_file(const std::string& file, std::string_view edits) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(edits[k]); };
+  constexpr std::size_t digest_digits = 64;
+  std::string content = file.substr(checkpoint_format.size() + digest_digits);
+  for (; edits.size() >= 3; edits.remove_prefix(3))
+    content[(byte(0) + 256u * byte(1)) % content.size()] = edits[2];
+  if (!edits.empty()) content.resize(content.size() - byte(0) % content.size());
+  return file_with(content);
+}
+
+/// What of a restored peer others see: numbers that they can take up, of neighbours with a name.
+inline void require_fit_to_go_on(const PeerAgent& peer) {
+  if (!(peer.estimate().array().abs() <= largest_value).all()) std::abort();
+  if (peer.sequence() > largest_sequence) std::abort();
+  const std::set<std::string> names(peer.neighbours().begin(), peer.neighbours().end());
+  if (names.size() != peer.heard().size() || names.contains("a")) std::abort();
+  for (const std::string& name : names)
+    if (!is_peer_name(name)) std::abort();
+  for (const std::uint64_t heard : peer.heard())
+    if (heard > largest_sequence) std::abort();
+}
+
+/// A checkpoint that was spoilt behind its sum is refused, or fit to go on with. The first byte
+/// chooses the form of the links, the rest is what to spoil. Returns whether it was restored.
+/// Shared by the fuzzer and the tests.
+inline bool fuzz_restore(std::string_view bytes) {
   static const std::vector<SavedPeer> saved = [] {
     std::vector<SavedPeer> result;
     for (const char* penalty : {"0.003", "scalar", "diagonal", "low-rank:2", "full"})
       result.emplace_back(penalty);
     return result;
   }();
-  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(bytes[k]); };
-  if (bytes.empty()) return;
-  const SavedPeer& one = saved[byte(0) % saved.size()];
-  Checkpoint spoiled = one.checkpoint;
-  for (bytes.remove_prefix(1); bytes.size() >= 3; bytes.remove_prefix(3))
-    spoiled.agent[(byte(0) + 256u * byte(1)) % spoiled.agent.size()] = bytes[2];
-  if (!bytes.empty()) spoiled.agent.resize(spoiled.agent.size() - byte(0) % spoiled.agent.size());
+  if (bytes.empty()) return false;
+  const SavedPeer& one = saved[static_cast<unsigned char>(bytes[0]) % saved.size()];
+  const auto spoiled = decode(spoiled_file(encode(one.checkpoint), bytes.substr(1)));
+  if (!spoiled) return false;
 
   const auto peer = one.fresh();
-  if (!peer->restore(spoiled)) return;
-  if (!(peer->estimate().array().abs() <= largest_value).all()) std::abort();
+  if (!peer->restore(*spoiled)) return false;
+  require_fit_to_go_on(*peer);
   const auto neighbour = one.fresh();
   neighbour->add("a");
   for (int round = 0; round < 2; ++round) {
@@ -71,6 +96,7 @@ inline void fuzz_restore(std::string_view bytes) {
     if (std::isnan(peer->residual())) std::abort();
   }
   (void)peer->checkpoint();
+  return true;
 }
 
 }  // namespace grove::peer

@@ -22,12 +22,15 @@ inline void require_fit_weight(const v1::Iterate& iterate, const LinkShape& shap
   if (curvature && !curvature->sound()) std::abort();
 }
 
-inline void fuzz_iterate(const v1::Iterate& iterate, const LinkShape& shape) {
+/// Whether it was accepted.
+inline bool fuzz_iterate(const v1::Iterate& iterate, const LinkShape& shape) {
+  bool accepted = false;
   for (const bool float32 : {false, true}) {
     const IterateTerms terms{.shape = shape, .float32 = float32, .latest = 5, .latest_own = 4};
     if (flaw_of(iterate, terms)) continue;
     if (iterate.weight().has_curvature() && flaw_of(iterate.weight().curvature(), shape)) continue;
     if (iterate.sequence() <= 5) std::abort();
+    accepted = true;
     if (shape.curvature) {
       if (iterate.sequence() <= 9) require_fit_weight(iterate, shape);
       continue;
@@ -38,25 +41,29 @@ inline void fuzz_iterate(const v1::Iterate& iterate, const LinkShape& shape) {
     for (const double value : values)
       if (!std::isfinite(value)) std::abort();
   }
+  return accepted;
 }
 
 /// Reads the bytes as a neighbour's message would be and aborts where something unfit was let
-/// through. Shared by the fuzzer and the tests.
-inline void fuzz_wire(std::string_view bytes) {
+/// through. Returns whether anybody would accept it. Shared by the fuzzer and the tests.
+inline bool fuzz_wire(std::string_view bytes) {
   constexpr Index dimension = 3;
   v1::Envelope envelope;
-  if (!envelope.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
+  if (!envelope.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return false;
   if (envelope.has_hello()) {
     const HelloTerms terms{.network = "n", .self = "a", .fingerprint = "f", .dimension = dimension};
-    if (!flaw_of(envelope.hello(), terms) && !is_peer_name(envelope.hello().from())) std::abort();
+    if (flaw_of(envelope.hello(), terms)) return false;
+    if (!is_peer_name(envelope.hello().from())) std::abort();
+    return true;
   }
-  if (envelope.has_heartbeat()) (void)flaw_of(envelope.heartbeat());
-  if (!envelope.has_iterate()) return;
-  fuzz_iterate(envelope.iterate(), dimension);
+  if (envelope.has_heartbeat()) return !flaw_of(envelope.heartbeat());
+  if (!envelope.has_iterate()) return false;
+  bool accepted = fuzz_iterate(envelope.iterate(), dimension);
   for (const CurvatureForm form :
        {CurvatureForm{CurvatureShape::scalar}, CurvatureForm{CurvatureShape::diagonal},
         CurvatureForm{CurvatureShape::low_rank, 2}, CurvatureForm{CurvatureShape::full}})
-    fuzz_iterate(envelope.iterate(), {dimension, form});
+    accepted |= fuzz_iterate(envelope.iterate(), {dimension, form});
+  return accepted;
 }
 
 }  // namespace grove::peer
