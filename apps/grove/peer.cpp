@@ -1,11 +1,10 @@
-#include <malloc.h>
-
 #include <memory>
 
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include "command.h"
 #include "grove/runtime/peer/peer.h"
+#include "grove/runtime/peer/process_memory.h"
 #include "terminal.h"
 
 namespace grove::app {
@@ -19,21 +18,11 @@ std::shared_ptr<spdlog::logger> make_log() {
   return log;
 }
 
-/// Iterates come and go in threads of their own. By default glibc keeps what they free, in a pool
-/// per thread: with d = 100,000 that is three times what the peer needs. Blocks of 128 kB and more
-/// now go back to the system at once.
-void return_freed_memory() {
-#ifdef __GLIBC__
-  ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
-  ::mallopt(M_ARENA_MAX, 2);
-#endif
-}
-
 int run(const std::string& config_file) {
   if (config_file.empty()) return fail({"--config", "missing; expected peer.toml"});
   auto config = peer::read_peer_config(config_file);
   if (!config) return fail(config.error());
-  return_freed_memory();
+  peer::bound_process_memory();
   watch_for_interrupts();
   const peer::PeerHooks hooks{.log = make_log(), .interrupted = interrupted};
   const auto outcome = peer::run_peer(std::move(*config), hooks);

@@ -1,6 +1,8 @@
 // What a peer costs beside the local work: iterates handled per second on one core over TLS, bytes
 // moved beside a bare gRPC stream over the same TLS, and memory of real processes.
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -10,6 +12,7 @@
 #include "grove/agent/edge_links.h"
 #include "grove/runtime/peer/clock.h"
 #include "grove/runtime/peer/peer.grpc.pb.h"
+#include "grove/runtime/peer/process_memory.h"
 #include "grove/runtime/peer/server.h"
 #include "peers/memory.h"
 #include "peers/sender.h"
@@ -87,6 +90,50 @@ Rate rate_of_peer(Sender& sender, const peer::TlsIdentity& identity, Sender::Job
   return rate;
 }
 
+/// Measures in a process of its own that has a peer's settings; the bare stream has the defaults.
+class PeerProcess {
+ public:
+  /// Forks, so it must come before anything that starts threads.
+  PeerProcess(Sender& sender, const peer::TlsIdentity& identity) {
+    int jobs[2], rates[2];
+    if (::pipe(jobs) != 0 || ::pipe(rates) != 0) std::abort();
+    process_ = ::fork();
+    if (process_ == 0) {
+      ::close(jobs[1]);
+      peer::bound_process_memory();
+      pin_to_core(0);
+      for (Sender::Job job; ::read(jobs[0], &job, sizeof job) == sizeof job;) {
+        const Rate rate = rate_of_peer(sender, identity, job);
+        if (::write(rates[1], &rate, sizeof rate) != sizeof rate) break;
+      }
+      ::_exit(0);
+    }
+    ::close(jobs[0]);
+    ::close(rates[1]);
+    jobs_ = jobs[1];
+    rates_ = rates[0];
+  }
+  ~PeerProcess() {
+    ::close(jobs_);
+    ::waitpid(process_, nullptr, 0);
+    ::close(rates_);
+  }
+  PeerProcess(const PeerProcess&) = delete;
+  PeerProcess& operator=(const PeerProcess&) = delete;
+
+  Rate rate(const Sender::Job& job) {
+    Rate result;
+    if (::write(jobs_, &job, sizeof job) != sizeof job ||
+        ::read(rates_, &result, sizeof result) != sizeof result)
+      std::abort();
+    return result;
+  }
+
+ private:
+  int jobs_ = -1, rates_ = -1;  ///< ends of pipes
+  pid_t process_ = -1;
+};
+
 /// Reads and does nothing else.
 class BareService final : public peer::v1::Peer::Service {
   using Envelope = peer::v1::Envelope;
@@ -122,18 +169,18 @@ Rate rate_of_bare_stream(Sender& sender, const peer::TlsIdentity& identity, Send
 int main(int argc, char** argv) {
   const peer::CertifiedKey authority = *peer::make_authority(bench_network);
   const peer::TlsIdentity receiver = identity_of(authority, receiver_name);
-  Sender sender(authority);
+  Sender bare_sender(authority), peer_sender(authority, peer::bound_process_memory);
+  PeerProcess peer_process(peer_sender, receiver);
   const PeerMemory memory = measure_memory(GROVE_PROGRAM, 100'000);
   pin_to_core(0);
 
-  const Rate small = rate_of_peer(sender, receiver,
-                                  {.manner = Sender::Manner::flood, .dimension = 22, .streams = 4});
+  const Rate small =
+      peer_process.rate({.manner = Sender::Manner::flood, .dimension = 22, .streams = 4});
   Rate bare, peers;
   for (int k = 0; k < 5; ++k) {  // in turns, the best of each: noise only ever slows
-    const Rate one = rate_of_bare_stream(sender, receiver,
+    const Rate one = rate_of_bare_stream(bare_sender, receiver,
                                          {.manner = Sender::Manner::flood, .dimension = 100'000});
-    const Rate other =
-        rate_of_peer(sender, receiver, {.manner = Sender::Manner::peer, .dimension = 100'000});
+    const Rate other = peer_process.rate({.manner = Sender::Manner::peer, .dimension = 100'000});
     if (one.per_second > bare.per_second) bare = one;
     if (other.per_second > peers.per_second) peers = other;
   }

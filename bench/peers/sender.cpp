@@ -9,6 +9,7 @@
 #include <spdlog/sinks/null_sink.h>
 
 #include "grove/runtime/peer/dialer.h"
+#include "grove/runtime/peer/peer.grpc.pb.h"
 
 namespace grove::bench {
 namespace {
@@ -100,12 +101,13 @@ peer::TlsIdentity identity_of(const peer::CertifiedKey& authority, const std::st
 
 std::string sender_name(int stream) { return "sender-" + std::to_string(stream); }
 
-Sender::Sender(const peer::CertifiedKey& authority) {
+Sender::Sender(const peer::CertifiedKey& authority, void (*settle)()) {
   int ends[2];
   if (::pipe(ends) != 0) return;
   process_ = ::fork();
   if (process_ == 0) {
     ::close(ends[1]);
+    if (settle != nullptr) settle();
     pin_to_core(1);
     for (Job job; ::read(ends[0], &job, sizeof job) == sizeof job;) work(job, authority);
     ::_exit(0);

@@ -31,8 +31,9 @@ class Sender {
     int port = 0;
   };
 
-  /// Forks, so it must come before anything that starts threads (gRPC does).
-  explicit Sender(const peer::CertifiedKey& authority);
+  /// Forks, so it must come before anything that starts threads (gRPC does). `settle` is called
+  /// first in the new process.
+  explicit Sender(const peer::CertifiedKey& authority, void (*settle)() = nullptr);
   ~Sender();
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;

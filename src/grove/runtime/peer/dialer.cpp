@@ -28,6 +28,7 @@ std::shared_ptr<grpc::Channel> channel_to(const NeighbourAddress& neighbour,
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 2000);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  bound_reads([&](const char* name, int value) { arguments.SetInt(name, value); });
   return grpc::CreateCustomChannel(neighbour.address, client_credentials(identity), arguments);
 }
 
@@ -36,7 +37,7 @@ Dialer::Dialer(NeighbourAddress neighbour, const TlsIdentity& identity, const Li
     : neighbour_(std::move(neighbour)),
       hub_(hub),
       log_(std::move(log)),
-      stub_(v1::Peer::NewStub(channel_to(neighbour_, identity, shape))),
+      channel_(channel_to(neighbour_, identity, shape)),
       thread_([this] { keep_dialing(); }) {}
 
 Dialer::~Dialer() {
@@ -67,10 +68,10 @@ void Dialer::keep_dialing() {
 void Dialer::dial_once() {
   grpc::ClientContext context;
   const auto id = cancels_.add([&] { context.TryCancel(); }, monotonic_seconds() + hello_seconds);
-  auto stream = stub_->Link(&context);
+  const auto stream = open_link(*channel_, context);
   v1::Envelope envelope;
   *envelope.mutable_hello() = hub_.hello_to(neighbour_.name);
-  if (stream->Write(envelope) && stream->Read(&envelope)) {
+  if (write_to(*stream, envelope) && read_from(*stream, hub_.dimension(), envelope)) {
     std::uint64_t session = 0;
     // The certificate proved the name; a hello in another's name is not from this neighbour.
     if (!envelope.has_hello() || envelope.hello().from() != neighbour_.name)

@@ -8,7 +8,6 @@
 
 #include "grove/runtime/peer/cancels.h"
 #include "grove/runtime/peer/hub.h"
-#include "grove/runtime/peer/peer.grpc.pb.h"
 #include "grove/runtime/peer/peer_config.h"
 #include "grove/runtime/peer/tls.h"
 
@@ -36,7 +35,7 @@ class Dialer {
   NeighbourAddress neighbour_;
   Hub& hub_;
   std::shared_ptr<spdlog::logger> log_;
-  std::unique_ptr<v1::Peer::Stub> stub_;
+  std::shared_ptr<grpc::Channel> channel_;
   Cancels cancels_;
   std::mutex mutex_;
   std::condition_variable ending_;

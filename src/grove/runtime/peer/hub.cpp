@@ -27,29 +27,40 @@ void Hub::add_link(const std::string& name, std::uint64_t latest_heard) {
   link->latest = std::max(link->latest, latest_heard);
 }
 
+double Hub::chance(Purpose purpose, const std::string& name, std::uint64_t sequence) const {
+  return KeyedRandom({.seed = terms_.seed,
+                      .purpose = purpose,
+                      .agent = agent_number(terms_.self),
+                      .round = sequence,
+                      .step = agent_number(name)})
+      .uniform();
+}
+
 bool Hub::say(const std::string& name, const Message& message) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   newest_said_ = std::max(newest_said_, message.sequence);
   Link& link = *links_.at(name);
-  if (link.session == 0) return false;
+  const std::uint64_t session = link.session;
+  if (session == 0) return false;
   link.said = std::max(link.said, message.sequence);
-  RandomKey key{.seed = terms_.seed,
-                .purpose = Purpose::message_loss,
-                .agent = agent_number(terms_.self),
-                .round = message.sequence,
-                .step = agent_number(name)};
-  if (terms_.fault_loss > 0 && KeyedRandom(key).uniform() < terms_.fault_loss) {
+  if (terms_.fault_loss > 0 &&
+      chance(Purpose::message_loss, name, message.sequence) < terms_.fault_loss) {
     ++link.counts.faults_injected;
     return true;
   }
-  v1::Iterate unsent;
-  if (link.iterate_waiting) unsent.Swap(&link.iterate);
-  pack(message, terms_.shape, link.float32, link.iterate);
-  keep_curvature(unsent, link.iterate);
-  key.purpose = Purpose::message_delay;
+  const bool float32 = link.float32;
+  lock.unlock();  // d may be large: the others need not wait for this
+  v1::Iterate iterate;
+  grpc::Slice values = bytes_of(pack_but_values(message, terms_.shape, iterate), float32);
+  lock.lock();
+  if (link.session != session) return false;
+  if (link.iterate_waiting) keep_curvature(link.iterate, iterate);
+  link.iterate.Swap(&iterate);
+  std::swap(link.values, values);
   if (terms_.fault_delay_seconds > 0 && !link.iterate_waiting)
     link.iterate_due =
-        monotonic_seconds() + terms_.fault_delay_seconds * KeyedRandom(key).uniform();
+        monotonic_seconds() +
+        terms_.fault_delay_seconds * chance(Purpose::message_delay, name, message.sequence);
   link.iterate_waiting = true;
   link.something_to_say.notify_one();
   return true;

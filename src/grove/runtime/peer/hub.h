@@ -12,9 +12,11 @@
 #include <string>
 #include <vector>
 
+#include <grpcpp/support/byte_buffer.h>
 #include <spdlog/logger.h>
 
 #include "grove/agent/message.h"
+#include "grove/base/random.h"
 #include "grove/base/types.h"
 #include "grove/runtime/peer/peer.pb.h"
 #include "grove/runtime/peer/wire.h"
@@ -82,12 +84,13 @@ class Hub {
   std::array<std::uint64_t, refusal_kinds> strangers_refused() const;
 
   // The sessions' side. A session is a number; 0 is none.
+  Index dimension() const { return terms_.shape.dimension; }
   v1::Hello hello_to(const std::string& name) const;
   /// Begins a session with the sender of the hello, or refuses it (counted, logged once).
   std::optional<Flaw> admit(const v1::Hello& hello, std::uint64_t& session);
   void refuse(const std::string& name, const Flaw& flaw);
   /// The next thing to say; waits for it. False: the session is over.
-  bool next(const std::string& name, std::uint64_t session, v1::Envelope& envelope);
+  bool next(const std::string& name, std::uint64_t session, grpc::ByteBuffer& bytes);
   /// False: the neighbour broke the protocol and the session must end.
   bool deliver(const std::string& name, std::uint64_t session, v1::Envelope& envelope);
   void end_session(const std::string& name, std::uint64_t session);
@@ -98,6 +101,7 @@ class Hub {
 
   std::optional<Flaw> admission_flaw(const v1::Hello& hello) const;
   void count_refusal(const std::string& name, const Flaw& flaw);
+  double chance(Purpose purpose, const std::string& name, std::uint64_t sequence) const;
   void keep(Link& link, v1::Iterate& iterate);
   bool all_have_spoken() const;
   static bool has_its_turn(Link& link);

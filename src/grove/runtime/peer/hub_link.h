@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "grove/runtime/peer/hub.h"
+#include "grove/runtime/peer/link_stream.h"
 
 namespace grove::peer {
 
@@ -16,7 +17,8 @@ struct Hub::Link {
 
   std::condition_variable something_to_say;
   std::uint64_t said = 0;  ///< newest sequence said to it, by this process
-  v1::Iterate iterate;
+  v1::Iterate iterate;     ///< without its values,
+  grpc::Slice values;      ///< which are ready to be sent
   bool iterate_waiting = false;
   double iterate_due = 0;  ///< monotonic seconds: later than now only with injected delays
   std::optional<v1::Heartbeat> heartbeat;

@@ -79,7 +79,7 @@ void Hub::count_refusal(const std::string& name, const Flaw& flaw) {
     log_->warn("refused peer={} reason={} detail=\"{}\"", who, name_of(flaw.refusal), flaw.detail);
 }
 
-bool Hub::next(const std::string& name, std::uint64_t session, v1::Envelope& envelope) {
+bool Hub::next(const std::string& name, std::uint64_t session, grpc::ByteBuffer& bytes) {
   std::unique_lock lock(mutex_);
   Link& link = *links_.at(name);
   while (link.session == session) {
@@ -92,14 +92,22 @@ bool Hub::next(const std::string& name, std::uint64_t session, v1::Envelope& env
   }
   if (link.session != session) return false;
   if (link.heartbeat) {
+    v1::Envelope envelope;
     *envelope.mutable_heartbeat() = std::move(*link.heartbeat);
     link.heartbeat.reset();
+    bytes = bytes_of(envelope);
   } else {
-    envelope.mutable_iterate()->Swap(&link.iterate);
+    v1::Iterate iterate;
+    grpc::Slice values;
+    iterate.Swap(&link.iterate);
+    std::swap(values, link.values);
     link.iterate_waiting = false;
     ++link.counts.iterates_sent;
+    lock.unlock();  // a curvature may be large
+    bytes = bytes_of(iterate, values);
+    lock.lock();
   }
-  link.counts.bytes_sent += envelope.ByteSizeLong();
+  link.counts.bytes_sent += bytes.Length();
   return true;
 }
 
@@ -107,10 +115,7 @@ void Hub::keep(Link& link, v1::Iterate& iterate) {
   link.latest = iterate.sequence();
   if (iterate.weight().has_curvature()) link.latest_version = iterate.weight().version();
   if (link.fresh) keep_curvature(link.heard, iterate);
-  // A copy: protobuf doubles its array while it reads, and would keep up to twice what is needed.
-  // Under the lock, so that never two of them are made at once.
-  v1::Iterate exact(iterate);
-  link.heard.Swap(&exact);
+  link.heard.Swap(&iterate);
   link.fresh = true;
   ++link.counts.iterates_received;
   news_.notify_one();

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "grove/agent/curvature_message.h"
+#include "grove/runtime/peer/link_stream.h"
+#include "grove/runtime/peer/test_hello.h"
 #include "grove/runtime/peer/test_log.h"
 
 namespace grove::peer {
@@ -35,16 +37,6 @@ class HandFedHub : public ::testing::Test {
         shape_(shape) {
     hub.add_link("a");
     hub.add_link("c");
-  }
-  static v1::Hello hello_from(const std::string& name, std::uint64_t heard = 0) {
-    v1::Hello hello;
-    hello.set_protocol(protocol_version);
-    hello.set_network("test");
-    hello.set_from(name);
-    hello.set_to("b");
-    hello.set_fingerprint("problem");
-    hello.set_heard(heard);
-    return hello;
   }
   /// The session, or 0: refused.
   std::uint64_t enters(const std::string& name, std::uint64_t heard = 0) {
@@ -180,8 +172,10 @@ TEST_F(HandFedHubWithCurvature, KeepsTheNewestWordForANeighbourThatDoesNotRead) 
   }
   const auto plain = payload_with(2000, 0, 2.5);  // of the same version, not told again
   EXPECT_TRUE(hub.say("a", {.from = {}, .sequence = 2001, .payload = plain}));
+  grpc::ByteBuffer bytes;
+  ASSERT_TRUE(hub.next("a", a, bytes));
   v1::Envelope envelope;
-  ASSERT_TRUE(hub.next("a", a, envelope));
+  read_bytes(bytes, dimension, envelope);
   EXPECT_EQ(envelope.iterate().sequence(), 2001u);
   EXPECT_EQ(envelope.iterate().values(0), 2.5);
   EXPECT_EQ(envelope.iterate().weight().version(), 2000);

@@ -17,6 +17,7 @@
 #include "grove/runtime/peer/dialer.h"
 #include "grove/runtime/peer/layout.h"
 #include "grove/runtime/peer/operator.h"
+#include "grove/runtime/peer/peer.grpc.pb.h"
 #include "grove/runtime/peer/peer.h"
 #include "grove/runtime/peer/peer_agent.h"
 #include "grove/runtime/peer/test_folder.h"

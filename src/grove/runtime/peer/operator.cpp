@@ -2,6 +2,7 @@
 
 #include "grove/runtime/peer/clock.h"
 #include "grove/runtime/peer/dialer.h"
+#include "grove/runtime/peer/peer.grpc.pb.h"
 
 namespace grove::peer {
 namespace {

@@ -12,6 +12,7 @@
 #include "grove/runtime/peer/metrics.h"
 #include "grove/runtime/peer/peer_agent.h"
 #include "grove/runtime/peer/peer_status.h"
+#include "grove/runtime/peer/process_memory.h"
 #include "grove/runtime/peer/server.h"
 #include "grove/runtime/peer/state_folder.h"
 #include "grove/runtime/peer/work_pace.h"
@@ -22,6 +23,7 @@ namespace {
 constexpr double longest_patience_seconds = 1;
 constexpr int calm_beats = 3;  ///< heartbeats a residual must stay below the tolerance
 constexpr int farewell_beats = 3;
+constexpr double trim_seconds = 0.02;  ///< at least, between returns of freed memory
 
 std::string phase_name(v1::Member::Phase phase) {
   constexpr std::array names{"working", "calm", "ready", "done"};
@@ -183,6 +185,7 @@ class Peer {
     const auto news = hub_.take_iterates([this](const std::string& name, const Message& message) {
       agent_->receive(name, message);
     });
+    give_back_memory();
     // Alone with nothing new, work ever less often.
     patience_ =
         news > 0 ? config_.patience_seconds : std::min(2 * patience_, longest_patience_seconds);
@@ -199,6 +202,7 @@ class Peer {
       agent_->forget_message(slot);  // the hub has its own
     }
     last_work_ = now;
+    give_back_memory();
     const double residual = agent_->residual();
     worst_since_beat_ = std::max(worst_since_beat_, residual);
     if (residual > config_.training.tolerance)
@@ -206,6 +210,14 @@ class Peer {
     else if (at_rest_since_ == 0)
       at_rest_since_ = agent_->activations();
     tell_of_events();
+  }
+
+  /// Of words that were taken up or sent.
+  void give_back_memory() {
+    const double now = monotonic_seconds();
+    if (now < last_trim_ + trim_seconds) return;
+    return_freed_memory();
+    last_trim_ = now;
   }
 
   void tell_of_events() {
@@ -354,7 +366,7 @@ class Peer {
   std::optional<Checkpoint> checkpoint_;  ///< found at the start, until the agent has it
   WorkPace pace_{problem_.work};
   double patience_ = config_.patience_seconds;
-  double last_work_ = 0, next_beat_ = 0, last_save_ = began_, saved_at_ = -1;
+  double last_work_ = 0, last_trim_ = 0, next_beat_ = 0, last_save_ = began_, saved_at_ = -1;
   double worst_since_beat_ = 0;
   int calm_beats_ = 0;
   int fresh_starts_ = 0;  ///< of the agent, as far as logged

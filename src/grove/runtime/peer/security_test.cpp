@@ -25,7 +25,7 @@ class Refusing : public ::testing::Test {
   /// Someone says hello as a and sees how the call ends.
   grpc::StatusCode refused_as_a(const TlsIdentity& identity, Caller::Kind kind) {
     Caller caller(b, identity, kind);
-    caller.say(Caller::hello_from("a"));
+    caller.say(hello_from("a"));
     EXPECT_FALSE(caller.answered());
     return caller.ended_by_other();
   }
@@ -65,7 +65,7 @@ TEST_F(Refusing, AMemberThatUsesAnothersName) {
 
 TEST_F(Refusing, AMemberThatIsNoNeighbour) {
   Caller caller(b, identity_of("c"));
-  caller.say(Caller::hello_from("c"));
+  caller.say(hello_from("c"));
   EXPECT_FALSE(caller.answered());
   EXPECT_EQ(b.strangers(Refusal::unknown_peer), 1u);
   expect_untouched();
@@ -82,7 +82,7 @@ TEST(Dialing, AnAddressWhereSomeoneElseAnswersNeverConnects) {
 TEST_F(Refusing, TheSameNameTwiceWhileTheFirstLives) {
   Caller first(b, identity_of("a"));
   ASSERT_TRUE(first.enters_as("a")) << b.log->text();
-  EXPECT_NE(refused_hello(Caller::hello_from("a")), grpc::StatusCode::OK);
+  EXPECT_NE(refused_hello(hello_from("a")), grpc::StatusCode::OK);
   EXPECT_EQ(b.refused("a", Refusal::duplicate_peer), 1u);
   EXPECT_TRUE(b.connected_to("a"));
   first.end();
@@ -93,7 +93,7 @@ TEST_F(Refusing, TheSameNameTwiceWhileTheFirstLives) {
 
 TEST_F(Refusing, HellosOfAnotherProblemNetworkOrProtocolOrWithAbsurdNumbers) {
   const auto expect_refused = [&](Refusal kind, const auto& spoil) {
-    v1::Hello hello = Caller::hello_from("a");
+    v1::Hello hello = hello_from("a");
     spoil(hello);
     EXPECT_EQ(refused_hello(hello), grpc::StatusCode::FAILED_PRECONDITION) << name_of(kind);
     EXPECT_EQ(b.refused("a", kind), 1u) << name_of(kind);

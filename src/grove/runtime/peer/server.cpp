@@ -11,18 +11,17 @@
 namespace grove::peer {
 
 class Server::Service final : public v1::Peer::Service {
-  using Stream = grpc::ServerReaderWriter<v1::Envelope, v1::Envelope>;
+  using Handler = grpc::internal::BidiStreamingHandler<Service, grpc::ByteBuffer, grpc::ByteBuffer>;
+  static constexpr int link_method = 0;  ///< its place in peer.proto
 
  public:
   Service(Hub& hub, Cancels& cancels, ServerAnswers answers, bool secure)
-      : hub_(hub), cancels_(cancels), answers_(std::move(answers)), secure_(secure) {}
-
-  grpc::Status Link(grpc::ServerContext* context, Stream* stream) override {
-    const auto cancel = [context] { context->TryCancel(); };
-    const auto id = cancels_.add(cancel, monotonic_seconds() + hello_seconds);
-    grpc::Status status = talk(*context, *stream, id);
-    cancels_.remove(id);
-    return status;
+      : hub_(hub), cancels_(cancels), answers_(std::move(answers)), secure_(secure) {
+    MarkMethodStreamed(
+        link_method,
+        new Handler([](Service* service, grpc::ServerContext* context,
+                       ServerStream* stream) { return service->link(context, stream); },
+                    this));
   }
 
   grpc::Status Status(grpc::ServerContext*, const v1::StatusRequest*,
@@ -39,9 +38,17 @@ class Server::Service final : public v1::Peer::Service {
   }
 
  private:
-  grpc::Status talk(grpc::ServerContext& context, Stream& stream, std::uint64_t cancel_id) {
+  grpc::Status link(grpc::ServerContext* context, ServerStream* stream) {
+    const auto cancel = [context] { context->TryCancel(); };
+    const auto id = cancels_.add(cancel, monotonic_seconds() + hello_seconds);
+    grpc::Status status = talk(*context, *stream, id);
+    cancels_.remove(id);
+    return status;
+  }
+
+  grpc::Status talk(grpc::ServerContext& context, ServerStream& stream, std::uint64_t cancel_id) {
     v1::Envelope envelope;
-    if (!stream.Read(&envelope) || !envelope.has_hello())
+    if (!read_from(stream, hub_.dimension(), envelope) || !envelope.has_hello())
       return refused("", {Refusal::malformed, "no hello came"});
     v1::Hello hello = std::move(*envelope.mutable_hello());
     if (secure_ && !certified(context, hello.from()))
@@ -52,9 +59,8 @@ class Server::Service final : public v1::Peer::Service {
     cancels_.confirm(cancel_id);
     const std::string name = hello.from();
     *envelope.mutable_hello() = hub_.hello_to(name);
-    const bool answered = stream.Write(envelope);
-    envelope.Clear();  // the estimates are large, and the session long
-    v1::Hello().Swap(&hello);
+    v1::Hello().Swap(&hello);  // the estimate is large, and the session long
+    const bool answered = write_to(stream, envelope);
     if (answered)
       converse(stream, hub_, name, session, [&context] { context.TryCancel(); });
     else
@@ -84,6 +90,7 @@ void watch_connections(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 500);
   // Without it several processes could share the port, and a duplicate peer would go unnoticed.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  bound_reads([&](const char* name, int value) { builder.AddChannelArgument(name, value); });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "grove/runtime/peer/clock.h"
 #include "grove/runtime/peer/hub.h"
+#include "grove/runtime/peer/link_stream.h"
 
 namespace grove::peer {
 
@@ -40,14 +41,13 @@ template <class Stream, class Cancel>
 void converse(Stream& stream, Hub& hub, const std::string& name, std::uint64_t session,
               const Cancel& cancel) {
   std::thread writer([&] {
-    v1::Envelope envelope;
-    // What was sent is let go of at once: d may be large.
-    while (hub.next(name, session, envelope) && stream.Write(envelope)) envelope.Clear();
+    grpc::ByteBuffer bytes;
+    while (hub.next(name, session, bytes) && stream.Write(bytes)) bytes.Clear();
   });
   Throttle throttle(monotonic_seconds());
   v1::Envelope envelope;
-  while (stream.Read(&envelope) && hub.deliver(name, session, envelope)) {
-    envelope.Clear();
+  while (read_from(stream, hub.dimension(), envelope) && hub.deliver(name, session, envelope)) {
+    envelope.Clear();  // what it replaced, or what was refused: d may be large
     const double rest = throttle.rest_after_message(monotonic_seconds());
     if (rest > 0) std::this_thread::sleep_for(std::chrono::duration<double>(rest));
   }

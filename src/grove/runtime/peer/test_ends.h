@@ -10,7 +10,9 @@
 
 #include "grove/runtime/peer/certificates.h"
 #include "grove/runtime/peer/dialer.h"
+#include "grove/runtime/peer/peer.grpc.pb.h"
 #include "grove/runtime/peer/server.h"
+#include "grove/runtime/peer/test_hello.h"
 #include "grove/runtime/peer/test_log.h"
 #include "grove/runtime/peer/test_wait.h"
 
@@ -114,15 +116,6 @@ class Caller {
   }
   ~Caller() { end(); }
 
-  static v1::Hello hello_from(const std::string& name) {
-    v1::Hello hello;
-    hello.set_protocol(protocol_version);
-    hello.set_network("test");
-    hello.set_from(name);
-    hello.set_to("b");
-    hello.set_fingerprint("problem");
-    return hello;
-  }
   bool say(const v1::Hello& hello) {
     v1::Envelope envelope;
     *envelope.mutable_hello() = hello;

@@ -16,6 +16,7 @@
 
 #include "grove/problem/reference.h"
 #include "grove/runtime/peer/hub.h"
+#include "grove/runtime/peer/link_stream.h"
 #include "grove/runtime/peer/peer_agent.h"
 #include "grove/runtime/peer/test_log.h"
 
@@ -149,8 +150,10 @@ class HandNetwork {
   bool carry(std::size_t from, std::size_t to, const Spoil& spoil) {
     if (!connected(from, to) || !words_[{from, to}]) return true;
     words_[{from, to}] = false;
+    grpc::ByteBuffer bytes;
+    hub(from).next(name(to), sessions_[{from, to}], bytes);
     v1::Envelope envelope;
-    hub(from).next(name(to), sessions_[{from, to}], envelope);
+    read_bytes(bytes, hub(to).dimension(), envelope);
     spoil(envelope);
     if (hub(to).deliver(name(from), sessions_[{to, from}], envelope)) return true;
     disconnect(from, to);

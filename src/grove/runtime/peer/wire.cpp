@@ -207,16 +207,19 @@ void pack_weight(double depth_word, const CurvatureMessage& told, const LinkShap
 
 }  // namespace
 
-void pack(const Message& message, const LinkShape& shape, bool float32, v1::Iterate& into) {
+std::span<const double> pack_but_values(const Message& message, const LinkShape& shape,
+                                        v1::Iterate& into) {
   into.Clear();
   into.set_sequence(message.sequence);
-  std::span<const double> values = message.payload;
-  if (shape.curvature) {
-    const auto told = CurvatureMessage::read(message.payload.subspan(1), shape.dimension);
-    assert(told);
-    pack_weight(message.payload[0], *told, shape, *into.mutable_weight());
-    values = told->vector;
-  }
+  if (!shape.curvature) return message.payload;
+  const auto told = CurvatureMessage::read(message.payload.subspan(1), shape.dimension);
+  assert(told);
+  pack_weight(message.payload[0], *told, shape, *into.mutable_weight());
+  return told->vector;
+}
+
+void pack(const Message& message, const LinkShape& shape, bool float32, v1::Iterate& into) {
+  const std::span<const double> values = pack_but_values(message, shape, into);
   if (!float32) {
     into.mutable_values()->Add(values.begin(), values.end());
     return;

@@ -99,8 +99,11 @@ std::size_t largest_message_bytes(const LinkShape& shape);
 /// is not even read and the stream ends.
 int receive_limit_bytes(const LinkShape& shape);
 
-/// An agent's message as it travels, and back: the payload is that of the iterate, or `buffer`.
+/// An agent's message as it travels: all but the values of the iterate, which are returned, or all.
+std::span<const double> pack_but_values(const Message& message, const LinkShape& shape,
+                                        v1::Iterate& into);
 void pack(const Message& message, const LinkShape& shape, bool float32, v1::Iterate& into);
+/// And back: the payload is that of the iterate, or `buffer`.
 std::span<const double> payload_of(const v1::Iterate& iterate, const LinkShape& shape,
                                    std::vector<double>& buffer);
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "grove/agent/curvature_message.h"
+#include "grove/runtime/peer/link_stream.h"
 #include "grove/runtime/peer/wire.h"
 
 namespace grove::peer {
@@ -48,8 +49,10 @@ inline bool fuzz_iterate(const v1::Iterate& iterate, const LinkShape& shape) {
 /// through. Returns whether anybody would accept it. Shared by the fuzzer and the tests.
 inline bool fuzz_wire(std::string_view bytes) {
   constexpr Index dimension = 3;
+  const grpc::Slice slice(bytes.data(), bytes.size());
+  grpc::ByteBuffer buffer(&slice, 1);
   v1::Envelope envelope;
-  if (!envelope.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return false;
+  read_bytes(buffer, dimension, envelope);
   if (envelope.has_hello()) {
     const HelloTerms terms{.network = "n", .self = "a", .fingerprint = "f", .dimension = dimension};
     if (flaw_of(envelope.hello(), terms)) return false;

@@ -237,6 +237,57 @@ TEST(PeerName, IsWhatACertificateCanCarry) {
   EXPECT_FALSE(is_peer_name(std::string(64, 'a')));
 }
 
+/// As gRPC hands a message over: in pieces.
+grpc::ByteBuffer in_pieces(std::string_view bytes, std::size_t piece) {
+  std::vector<grpc::Slice> slices;
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size())))
+    slices.emplace_back(bytes.data(), std::min(piece, bytes.size()));
+  return {slices.data(), slices.size()};
+}
+
+TEST(LinkStream, ReadsWhatWasWrittenIntoNoMoreRoomThanItNeeds) {
+  const std::vector<double> values(1000, 0.1);
+  for (const bool float32 : {false, true}) {
+    v1::Envelope sent, read;
+    pack({.from = {}, .sequence = 9, .payload = values}, 1000, float32, *sent.mutable_iterate());
+    v1::Iterate rest;
+    const auto told = pack_but_values({.from = {}, .sequence = 9, .payload = values}, 1000, rest);
+    grpc::ByteBuffer bytes = bytes_of(rest, bytes_of(told, float32));
+    EXPECT_EQ(bytes.Length(), sent.ByteSizeLong());
+    grpc::ByteBuffer pieces = in_pieces(sent.SerializeAsString(), 77);
+    for (grpc::ByteBuffer* one : {&bytes, &pieces}) {
+      read_bytes(*one, 1000, read);
+      EXPECT_EQ(read.SerializeAsString(), sent.SerializeAsString());
+      const v1::Iterate& iterate = read.iterate();
+      EXPECT_EQ(iterate.values().Capacity() + iterate.rounded().Capacity(), 1000);
+    }
+  }
+}
+
+TEST(LinkStream, CarriesCurvaturesBesideValues) {
+  for (const CurvatureForm& form : every_form()) {
+    const WeighedMessage message(form);
+    v1::Iterate rest;
+    const auto values = pack_but_values({.from = {}, .sequence = 8, .payload = message.payload},
+                                        message.shape, rest);
+    grpc::ByteBuffer bytes = bytes_of(rest, bytes_of(values, false));
+    v1::Envelope read;
+    read_bytes(bytes, message.shape.dimension, read);
+    EXPECT_EQ(read.iterate().SerializeAsString(), message.iterate().SerializeAsString());
+  }
+}
+
+TEST(LinkStream, GivesNothingThatCouldBeAcceptedForBytesThatAreNoMessage) {
+  v1::Envelope envelope;
+  for (const std::string bytes :
+       {std::string(), std::string(50, '\xff'), std::string("\x12\x70x")}) {
+    envelope.mutable_iterate()->set_sequence(1);  // what was there before is gone
+    grpc::ByteBuffer buffer = in_pieces(bytes, 8);
+    read_bytes(buffer, 3, envelope);
+    EXPECT_EQ(envelope.content_case(), v1::Envelope::CONTENT_NOT_SET);
+  }
+}
+
 // The body of the libFuzzer target, driven here with random and with mutated honest bytes.
 RC_GTEST_PROP(WireBytes, NeverBreakTheReceiverWhateverTheyAre, (const std::string& bytes)) {
   fuzz_wire(bytes);
