@@ -4,7 +4,7 @@
 
 #include "command.h"
 #include "grove/runtime/peer/peer.h"
-#include "grove/runtime/peer/process_memory.h"
+#include "grove/runtime/peer/process_settings.h"
 #include "terminal.h"
 
 namespace grove::app {
@@ -23,6 +23,7 @@ int run(const std::string& config_file) {
   auto config = peer::read_peer_config(config_file);
   if (!config) return fail(config.error());
   peer::bound_process_memory();
+  peer::keep_protobuf_quiet();
   watch_for_interrupts();
   const peer::PeerHooks hooks{.log = make_log(), .interrupted = interrupted};
   const auto outcome = peer::run_peer(std::move(*config), hooks);

@@ -12,7 +12,7 @@
 #include "grove/agent/edge_links.h"
 #include "grove/runtime/peer/clock.h"
 #include "grove/runtime/peer/peer.grpc.pb.h"
-#include "grove/runtime/peer/process_memory.h"
+#include "grove/runtime/peer/process_settings.h"
 #include "grove/runtime/peer/server.h"
 #include "peers/memory.h"
 #include "peers/sender.h"

@@ -52,9 +52,9 @@ grpc::Slice bytes_of(std::span<const double> values, bool float32) {
   const std::size_t content = values.size() * (float32 ? sizeof(float) : sizeof(double));
   const std::size_t size = front_bytes(content) + content;
   std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[size]);
-  std::uint8_t* at = write_front(
-      float32 ? v1::Iterate::kRoundedFieldNumber : v1::Iterate::kValuesFieldNumber, content,
-      bytes.get());
+  std::uint8_t* at =
+      write_front(float32 ? v1::Iterate::kRoundedFieldNumber : v1::Iterate::kValuesFieldNumber,
+                  content, bytes.get());
   if (!float32) std::memcpy(at, values.data(), content);
   for (std::size_t k = 0; float32 && k < values.size(); ++k) {
     const auto rounded = static_cast<float>(values[k]);

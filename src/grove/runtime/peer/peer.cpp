@@ -12,7 +12,7 @@
 #include "grove/runtime/peer/metrics.h"
 #include "grove/runtime/peer/peer_agent.h"
 #include "grove/runtime/peer/peer_status.h"
-#include "grove/runtime/peer/process_memory.h"
+#include "grove/runtime/peer/process_settings.h"
 #include "grove/runtime/peer/server.h"
 #include "grove/runtime/peer/state_folder.h"
 #include "grove/runtime/peer/work_pace.h"

@@ -8,6 +8,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "grove/agent/curvature_message.h"
+#include "grove/runtime/peer/process_settings.h"
 #include "grove/runtime/peer/wire_fuzz.h"
 
 namespace grove::peer {
@@ -286,6 +287,16 @@ TEST(LinkStream, GivesNothingThatCouldBeAcceptedForBytesThatAreNoMessage) {
     read_bytes(buffer, 3, envelope);
     EXPECT_EQ(envelope.content_case(), v1::Envelope::CONTENT_NOT_SET);
   }
+}
+
+TEST(LinkStream, PrintsNothingAboutTextsThatAreNotUtf8) {
+  keep_protobuf_quiet();
+  grpc::ByteBuffer buffer = in_pieces("\x0a\x04\x12\x02\xc3\x28", 8);  // a hello of such a network
+  v1::Envelope envelope;
+  ::testing::internal::CaptureStderr();
+  read_bytes(buffer, 3, envelope);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(envelope.content_case(), v1::Envelope::CONTENT_NOT_SET);
 }
 
 // The body of the libFuzzer target, driven here with random and with mutated honest bytes.

@@ -1,7 +1,8 @@
-#include "grove/runtime/peer/process_memory.h"
+#include "grove/runtime/peer/process_settings.h"
 
 #include <cstdlib>
 
+#include <google/protobuf/stubs/common.h>
 #include <grpcpp/version_info.h>
 
 #ifdef __GLIBC__
@@ -22,6 +23,12 @@ void bound_process_memory() {
   // With it, the bound on what is set aside for the next read of a connection (bound_reads) is
   // ignored: 5 MB with three neighbours and d = 100,000.
   ::setenv("GRPC_EXPERIMENTS", "-tcp_read_chunks", 0);
+#endif
+}
+
+void keep_protobuf_quiet() {
+#if GOOGLE_PROTOBUF_VERSION < 4022000  // later ones log through Abseil, for which this is gone
+  google::protobuf::SetLogHandler(nullptr);
 #endif
 }
 
