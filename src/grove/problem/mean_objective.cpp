@@ -1,5 +1,10 @@
+#include <algorithm>
 #include <cassert>
 #include <utility>
+
+#include <oneapi/tbb/enumerable_thread_specific.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
 
 #include "grove/problem/objective.h"
 
@@ -8,18 +13,18 @@ namespace {
 
 class MeanObjective final : public Objective {
  public:
-  explicit MeanObjective(std::vector<const Objective*> parts) : parts_(std::move(parts)) {
+  MeanObjective(std::vector<const Objective*> parts, int threads)
+      : parts_(std::move(parts)), arena_(threads > 0 ? threads : tbb::task_arena::automatic) {
     assert(!parts_.empty());
-    for ([[maybe_unused]] const Objective* part : parts_) assert(part->dimension() == dimension());
+    for (const Objective* part : parts_) {
+      assert(part->dimension() == dimension());
+      firsts_.push_back(samples_);
+      samples_ += part->samples();
+    }
   }
 
   Index dimension() const override { return parts_.front()->dimension(); }
-
-  Index samples() const override {
-    Index total = 0;
-    for (const Objective* part : parts_) total += part->samples();
-    return total;
-  }
+  Index samples() const override { return samples_; }
 
   double evaluate(const Vector& x, [[maybe_unused]] Batch batch, Vector* gradient, Matrix* hessian,
                   ObjectiveScratch& scratch) const override {
@@ -27,12 +32,15 @@ class MeanObjective final : public Objective {
     if (gradient) gradient->setZero(dimension());
     if (hessian) hessian->setZero(dimension(), dimension());
     double total = 0;
-    for (const Objective* part : parts_) {
-      total += part->evaluate(x, Batch::all(), gradient ? &scratch.part_vector : nullptr,
-                              hessian ? &scratch.part_hessian : nullptr, scratch);
-      if (gradient) *gradient += scratch.part_vector;
-      if (hessian) *hessian += scratch.part_hessian;
-    }
+    const auto look = [&](std::size_t k, Part& part, ObjectiveScratch& own) {
+      part.value = parts_[k]->evaluate(x, Batch::all(), gradient ? &part.vector : nullptr,
+                                       hessian ? &part.matrix : nullptr, own);
+    };
+    for_each_part(hessian != nullptr, scratch, look, [&](const Part& part) {
+      total += part.value;
+      if (gradient) *gradient += part.vector;
+      if (hessian) *hessian += part.matrix;
+    });
     if (gradient) *gradient /= count();
     if (hessian) *hessian /= count();
     return total / count();
@@ -44,12 +52,15 @@ class MeanObjective final : public Objective {
     assert(batch.whole());
     if (gradient) gradient->setZero(dimension());
     double total = 0;
-    for (const Objective* part : parts_) {
-      total += part->evaluate_curvatures(x, Batch::all(), gradient ? &scratch.part_vector : nullptr,
-                                         curvatures.first(part->samples()), scratch);
-      curvatures = curvatures.subspan(part->samples());
-      if (gradient) *gradient += scratch.part_vector;
-    }
+    const auto look = [&](std::size_t k, Part& part, ObjectiveScratch& own) {
+      part.value =
+          parts_[k]->evaluate_curvatures(x, Batch::all(), gradient ? &part.vector : nullptr,
+                                         curvatures.subspan(firsts_[k], parts_[k]->samples()), own);
+    };
+    for_each_part(false, scratch, look, [&](const Part& part) {
+      total += part.value;
+      if (gradient) *gradient += part.vector;
+    });
     if (gradient) *gradient /= count();
     return total / count();
   }
@@ -59,31 +70,75 @@ class MeanObjective final : public Objective {
                               ObjectiveScratch& scratch) const override {
     assert(batch.whole());
     result.setZero(dimension());
-    for (const Objective* part : parts_) {
-      part->weighted_hessian_times(curvatures.first(part->samples()), Batch::all(), direction,
-                                   scratch.part_vector, scratch);
-      curvatures = curvatures.subspan(part->samples());
-      result += scratch.part_vector;
-    }
+    const auto multiply = [&](std::size_t k, Part& part, ObjectiveScratch& own) {
+      parts_[k]->weighted_hessian_times(curvatures.subspan(firsts_[k], parts_[k]->samples()),
+                                        Batch::all(), direction, part.vector, own);
+    };
+    for_each_part(false, scratch, multiply, [&](const Part& part) { result += part.vector; });
     result /= count();
   }
 
   double smoothness() const override {
+    // Parts remember theirs; here they find it side by side.
+    in_parallel(0, parts_.size(), [this](std::size_t k) { parts_[k]->smoothness(); });
     double total = 0;
     for (const Objective* part : parts_) total += part->smoothness();
     return total / count();
   }
 
  private:
+  /// What one part says.
+  struct Part {
+    double value = 0;
+    Vector vector;
+    Matrix matrix;
+  };
+
   double count() const { return static_cast<double>(parts_.size()); }
 
+  template <class Body>
+  void in_parallel(std::size_t first, std::size_t last, const Body& body) const {
+    arena_.execute([&] { tbb::parallel_for(first, last, body); });
+  }
+
+  /// Parts are looked at side by side, a block at a time, and added in their order: the same bits
+  /// with any number of threads.
+  template <class Look, class Add>
+  void for_each_part(bool matrices, ObjectiveScratch& scratch, const Look& look,
+                     const Add& add) const {
+    const auto threads = static_cast<std::size_t>(arena_.max_concurrency());
+    if (threads == 1 || parts_.size() == 1) {
+      Part part{.vector = std::move(scratch.part_vector), .matrix = std::move(scratch.part_hessian)};
+      for (std::size_t k = 0; k < parts_.size(); ++k) {
+        look(k, part, scratch);
+        add(part);
+      }
+      scratch.part_vector = std::move(part.vector);
+      scratch.part_hessian = std::move(part.matrix);
+      return;
+    }
+    constexpr std::size_t vectors_a_thread = 16;  // small parts are not worth a thread each
+    std::vector<Part> block(std::min(parts_.size(), threads * (matrices ? 1 : vectors_a_thread)));
+    for (std::size_t first = 0; first < parts_.size(); first += block.size()) {
+      const std::size_t last = std::min(parts_.size(), first + block.size());
+      in_parallel(first, last,
+                  [&](std::size_t k) { look(k, block[k - first], scratches_.local()); });
+      for (std::size_t k = first; k < last; ++k) add(block[k - first]);
+    }
+  }
+
   std::vector<const Objective*> parts_;
+  std::vector<Index> firsts_;  ///< by part: how many samples those before it have
+  Index samples_ = 0;
+  mutable tbb::task_arena arena_;
+  mutable tbb::enumerable_thread_specific<ObjectiveScratch> scratches_;
 };
 
 }  // namespace
 
-std::unique_ptr<const Objective> make_mean_objective(std::vector<const Objective*> parts) {
-  return std::make_unique<MeanObjective>(std::move(parts));
+std::unique_ptr<const Objective> make_mean_objective(std::vector<const Objective*> parts,
+                                                     int threads) {
+  return std::make_unique<MeanObjective>(std::move(parts), threads);
 }
 
 }  // namespace grove

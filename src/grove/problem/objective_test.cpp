@@ -278,6 +278,42 @@ TEST(MeanObjective, IsTheMeanOfItsPartsAndBoundsItsSmoothness) {
   EXPECT_GE(mean->smoothness(), (want_hessian * direction).norm() / direction.norm());
 }
 
+// More parts than a block has room for, the last block not full.
+TEST(MeanObjective, IsTheSameWithAnyNumberOfThreads) {
+  std::vector<std::unique_ptr<const Objective>> owned;
+  std::vector<const Objective*> parts;
+  for (std::uint32_t k = 0; k < 75; ++k) {
+    owned.push_back(naive::random_problem({.rows = 5 + k % 7, .features = 4, .seed = k},
+                                          {.loss = LogisticLoss{}, .l2 = 0.3})
+                        .objective(k % 2 == 1));
+    parts.push_back(owned.back().get());
+  }
+  const Vector x = naive::random_point(4, 1, 8), direction = naive::random_point(4, 1, 9);
+  struct Answer {
+    double value, smoothness;
+    Vector gradient, product;
+    Matrix hessian;
+  };
+  const auto ask = [&](int threads) {
+    const auto mean = make_mean_objective(parts, threads);
+    ObjectiveScratch scratch;
+    Answer answer;
+    answer.value = mean->evaluate(x, Batch::all(), &answer.gradient, &answer.hessian, scratch);
+    mean->hessian_times(x, Batch::all(), direction, answer.product, scratch);
+    answer.smoothness = mean->smoothness();
+    return answer;
+  };
+  const Answer one = ask(1);
+  for (const int threads : {2, 3, 0}) {
+    const Answer several = ask(threads);
+    EXPECT_EQ(several.value, one.value);
+    EXPECT_EQ(several.gradient, one.gradient);
+    EXPECT_EQ(several.hessian, one.hessian);
+    EXPECT_EQ(several.product, one.product);
+    EXPECT_EQ(several.smoothness, one.smoothness);
+  }
+}
+
 // The weights n D_i / sum D of math.md (section 1, point 3) make the mean the pooled risk.
 TEST(MeanObjective, OfShardsWeighedBySamplesIsThePooledRisk) {
   const Problem pooled = naive::random_problem({.rows = 30, .features = 3}, {});

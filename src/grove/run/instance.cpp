@@ -76,7 +76,7 @@ Result<Instance> make_instance(const Config& config, Cluster* cluster) {
   std::vector<const Objective*> parts;
   parts.reserve(instance.objectives.size());
   for (const auto& objective : instance.objectives) parts.push_back(objective.get());
-  instance.mean = make_mean_objective(std::move(parts));
+  instance.mean = make_mean_objective(std::move(parts), static_cast<int>(config.threads));
   return instance;
 }
 
