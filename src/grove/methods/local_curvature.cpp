@@ -8,7 +8,7 @@ namespace grove {
 namespace {
 
 /// How exactly a local model is solved, relative to how far from its minimizer the step begins.
-constexpr double local_accuracy = 1e-3;
+constexpr double local_accuracy = 1e-2;
 /// A Hessian that is off by this share of the whole system costs a step about as much of its gain.
 constexpr double tolerated_error = 0.2;
 

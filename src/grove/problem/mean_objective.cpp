@@ -108,7 +108,8 @@ class MeanObjective final : public Objective {
                      const Add& add) const {
     const auto threads = static_cast<std::size_t>(arena_.max_concurrency());
     if (threads == 1 || parts_.size() == 1) {
-      Part part{.vector = std::move(scratch.part_vector), .matrix = std::move(scratch.part_hessian)};
+      Part part{.vector = std::move(scratch.part_vector),
+                .matrix = std::move(scratch.part_hessian)};
       for (std::size_t k = 0; k < parts_.size(); ++k) {
         look(k, part, scratch);
         add(part);

@@ -96,8 +96,8 @@ std::unique_ptr<const Objective> make_shard_objective(Samples samples, const Sha
 
 /// (1/n) sum_i f_i: what the network minimizes, before the regularizer. Borrows its parts,
 /// which are not means themselves and are only evaluated over all their samples. Its smoothness()
-/// is the mean of the parts' constants: an upper bound, tight when the shards are alike. Uses as many
-/// threads as given, 0: as the process may; the same bits with any number.
+/// is the mean of the parts' constants: an upper bound, tight when the shards are alike. Uses as
+/// many threads as given, 0: as the process may; the same bits with any number.
 std::unique_ptr<const Objective> make_mean_objective(std::vector<const Objective*> parts,
                                                      int threads = 1);
 

@@ -91,6 +91,7 @@ struct QuadraticScratch {
   Vector ends;       ///< where the face ends in that direction,
   Vector lengths;    ///< and at which length of the step each coordinate gets there
   Vector target, change, bend;
+  Vector before;  ///< u before a sweep
 };
 
 /// Alternates sweeps, which find the face (zero, bound, sign) of each coordinate, with Newton steps
