@@ -3,6 +3,9 @@
 #include <cstdlib>
 
 #include <google/protobuf/stubs/common.h>
+#if GOOGLE_PROTOBUF_VERSION < 4022000
+#include <google/protobuf/stubs/logging.h>
+#endif
 #include <grpcpp/version_info.h>
 
 #ifdef __GLIBC__
