@@ -13,8 +13,8 @@
 
 namespace grove {
 
-/// How far a link goes of what Douglas-Rachford splitting asks for, twice the half that would be
-/// ADMM (docs/methods/curvature_links.md). Below 2 fixed points and convergence stay.
+/// Of the Douglas-Rachford iteration that links make (docs/methods/curvature_links.md): 1 is plain
+/// ADMM, and up to 2 fixed points and convergence stay.
 inline constexpr double relaxation = 1.7;
 
 /// The curvatures at the ends of one agent's links: P_ij = (C_i + C_j)/2 for every neighbour whose
