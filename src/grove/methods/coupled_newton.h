@@ -13,6 +13,7 @@ struct NewtonBudget {
   int steps = 1;          ///< at most
   bool thrifty = false;   ///< stop once the model was as quadratic as Newton's method assumes
   double decrease = 0.0;  ///< stop when a step promises less than this share of the first's promise
+  double rough = 0.0;     ///< sketched Hessians will do while steps promise more than this share
 };
 
 /// Newton steps with backtracking (proximal Newton where r is not trivial) on one agent's local
@@ -31,7 +32,7 @@ class CoupledNewton {
 
   /// Makes sure of a Hessian of f: taken at workspace.point if there is none, or none that holds.
   void take_hessian(const Objective& objective, const SolverTurn& turn, Workspace& workspace,
-                    Cost& cost);
+                    Cost& cost, bool rough = false);
   const Matrix& hessian() const { return curvature_.hessian(); }  ///< that steps use
   std::uint64_t hessians_taken() const { return curvature_.taken(); }
 
@@ -64,7 +65,7 @@ class CoupledNewton {
   void evaluate(Job& job, Batch batch, Evaluation& at) const;
   double evaluate_in_groups(Job& job, Batch batch, Evaluation& mean);
   void look(Job& job);
-  void prepare_curvature(Job& job);
+  void prepare_curvature(Job& job, bool rough = false);
   struct Slope;
   void propose(Job& job, const Vector& at, const Slope& slope, Proposal& proposal);
   void anchored_steps(Job& job, int steps);
@@ -79,6 +80,7 @@ class CoupledNewton {
   Index gradient_batch_;
   Index hessian_batch_;
   LocalCurvature curvature_;
+  bool curvature_is_sketch_ = false;  ///< never between activations
   bool curvature_failed_ = false;  ///< it did not explain a step: take another
   Evaluation last_;                ///< over all samples, where the latest activation ended
 

@@ -33,6 +33,14 @@ void LocalCurvature::take(const Objective& objective, const Vector& at, Batch ba
   ++taken_;
 }
 
+Index LocalCurvature::take_sketch(const Objective& objective, const Vector& at,
+                                  Index samples_to_take, ObjectiveScratch& scratch) {
+  const Index taken = objective.sketch_hessian(at, samples_to_take, hessian_, scratch);
+  system_fits_ = false;
+  ++taken_;
+  return taken;
+}
+
 /// Couplings change only when a curvature was told anew.
 void LocalCurvature::update_system(const Coupling& stiffness) {
   if (system_fits_ && stiffness.scalar == stiffness_scalar_ &&

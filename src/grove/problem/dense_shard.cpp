@@ -49,6 +49,13 @@ double DenseShard::squared_norm() const {
   return Eigen::Map<const Vector>(numbers_.data(), samples_ * stride_).squaredNorm();
 }
 
+void DenseShard::sum_squares(std::span<const double> weights, Vector& sum) const {
+  sum.setZero(dimension_);
+  for (Index row = 0; row < samples_; ++row)
+    sum.array() += weights[row] *
+                   Eigen::Map<const Vector>(numbers_.data() + row * stride_, dimension_).array().square();
+}
+
 DenseShard::Rows DenseShard::rows(Batch batch, Index begin, Index count) const {
   if (batch.whole()) return {numbers_.data() + begin * stride_, stride_, nullptr, count};
   return {numbers_.data(), stride_, batch.rows().data() + begin, count};

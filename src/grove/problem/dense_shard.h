@@ -20,6 +20,8 @@ class DenseShard {
   Index stride() const { return stride_; }
   Index block_rows() const { return block_rows_; }
   double squared_norm() const;
+  /// By column, sum over the rows of weight * entry^2.
+  void sum_squares(std::span<const double> weights, Vector& sum) const;
 
   /// Numbers a HessianSum needs.
   Index hessian_memory() const { return kernels::panel_rows * stride_; }

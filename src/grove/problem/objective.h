@@ -32,7 +32,9 @@ class Batch {
 /// Buffers of one thread, so that objectives are const, shareable and never allocate when warm.
 struct ObjectiveScratch {
   AlignedNumbers block;            ///< rows in work and their derivatives
-  std::vector<double> curvatures;  ///< of every sample, for one product
+  std::vector<double> curvatures;  ///< of every sample, for one product or sketch
+  std::vector<std::uint32_t> taken;     ///< samples of a sketch
+  std::vector<double> taken_curvatures;
   Vector part_vector;              ///< one part of a mean: gradient or Hessian-vector product
   Matrix part_hessian;
 };
@@ -61,6 +63,15 @@ class Objective {
   virtual void weighted_hessian_times(std::span<const double> curvatures, Batch batch,
                                       const Vector& direction, Vector& result,
                                       ObjectiveScratch& scratch) const = 0;
+
+  /// Fills in something near the Hessian over all samples at x, positive semidefinite and with its
+  /// exact diagonal, from about so many of them: those that bend most as they are, of the others
+  /// some that stand for all. Returns how many it took; all where that is as good.
+  virtual Index sketch_hessian(const Vector& x, Index /*samples_to_take*/, Matrix& hessian,
+                               ObjectiveScratch& scratch) const {
+    evaluate(x, Batch::all(), nullptr, &hessian, scratch);
+    return samples();
+  }
 
   /// The smoothness constant L: no Hessian has a larger eigenvalue. Worked out at the first call.
   virtual double smoothness() const = 0;

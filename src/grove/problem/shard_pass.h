@@ -129,13 +129,13 @@ void sum_products(const Shard& shard, Batch batch, std::span<const double> curva
   result = memory.sum_of(shard.dimension());
 }
 
-/// hessian = lower triangle of the sum over all rows of curvature * row row'.
+/// hessian = lower triangle of the sum over the batch of curvature * row row'.
 template <class Shard>
-void sum_hessian(const Shard& shard, std::span<const double> curvatures, Matrix& hessian,
-                 AlignedNumbers& numbers) {
+void sum_hessian(const Shard& shard, Batch batch, std::span<const double> curvatures,
+                 Matrix& hessian, AlignedNumbers& numbers) {
   const PassMemory memory(numbers, shard, true);
   typename Shard::HessianSum sum(shard, hessian, memory.hessian());
-  for_each_block(shard, Batch::all(),
+  for_each_block(shard, batch,
                  [&](const auto& rows, Index begin) { sum.add(rows, curvatures.data() + begin); });
   sum.finish();
 }
