@@ -1,6 +1,7 @@
 #include "grove/problem/sparse_shard.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace grove {
@@ -33,6 +34,14 @@ struct Ones {
 SparseShard::SparseShard(SparseRows rows, bool intercept) {
   rows.makeCompressed();
   rows_ = intercept ? with_constant_column(rows) : std::move(rows);
+  order_.resize(static_cast<std::size_t>(samples()));
+  for (Index begin = 0; begin < samples(); begin += block) {
+    const auto first = order_.begin() + begin, last = first + std::min(block, samples() - begin);
+    std::iota(first, last, std::uint8_t{0});
+    std::stable_sort(first, last, [&](std::uint8_t a, std::uint8_t b) {
+      return row(begin + a).count < row(begin + b).count;
+    });
+  }
   ones_ = std::all_of(rows_.valuePtr(), rows_.valuePtr() + rows_.nonZeros(),
                       [](double value) { return value == 1; });
 }
@@ -40,7 +49,8 @@ SparseShard::SparseShard(SparseRows rows, bool intercept) {
 template <class Values>
 void SparseShard::multiply_by(const Rows& rows, const double* x, double* margins,
                               Values values) const {
-  for (Index k = 0; k < rows.count; ++k) {
+  for (Index n = 0; n < rows.count; ++n) {
+    const Index k = rows.nth(n);
     const Row entries = row(rows.row(k));
     double even = 0, odd = 0;  // two sums: the next product need not wait for the last addition
     Index j = 0;
@@ -61,7 +71,8 @@ void SparseShard::multiply(const Rows& rows, const double* x, double* margins) c
 template <class Values>
 void SparseShard::add_combination_by(const Rows& rows, const double* weights, double* sum,
                                      Values values) const {
-  for (Index k = 0; k < rows.count; ++k) {
+  for (Index n = 0; n < rows.count; ++n) {
+    const Index k = rows.nth(n);
     const Row entries = row(rows.row(k));
     const double weight = weights[k];
     for (Index j = 0; j < entries.count; ++j)
@@ -79,7 +90,8 @@ void SparseShard::add_squares(const Rows& rows, const double* curvatures, Matrix
                               Values values) const {
   double* const start = hessian.data();
   const Index stride = hessian.outerStride();
-  for (Index k = 0; k < rows.count; ++k) {
+  for (Index n = 0; n < rows.count; ++n) {
+    const Index k = rows.nth(n);
     const Row entries = row(rows.row(k));
     for (Index left = 0; left < entries.count; ++left) {
       double* column = start + stride * entries.columns[left];
