@@ -42,15 +42,16 @@ std::optional<double> CurvatureBroadcastLinks::news_of_tension(const Vector& x) 
   return sum;
 }
 
-void CurvatureBroadcastLinks::speak(const Vector& x) {
-  spoken_.assign(x.begin(), x.end());
+void CurvatureBroadcastLinks::speak(const Vector& x, double word) {
+  spoken_.assign(1, word);
+  spoken_.insert(spoken_.end(), x.begin(), x.end());
   next_own_.append_words(spoken_);
 }
 
 std::span<const double> CurvatureBroadcastLinks::payload_to(std::size_t) const { return spoken_; }
 
 std::size_t CurvatureBroadcastLinks::vectors_to(std::size_t) const {
-  return whole_vectors(spoken_.size(), heard_.rows());
+  return whole_vectors(spoken_.size() - 1, heard_.rows());
 }
 
 bool CurvatureBroadcastLinks::receive(std::size_t slot, const Message& message, const Vector&) {

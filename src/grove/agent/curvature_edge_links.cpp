@@ -107,7 +107,7 @@ std::optional<double> CurvatureEdgeLinks::news_of_tension(const Vector&) {
   return static_cast<double>(weights_.working()) * sum;  // a link has its share of the stiffness
 }
 
-void CurvatureEdgeLinks::speak(const Vector& x) {
+void CurvatureEdgeLinks::speak(const Vector& x, double word) {
   for (std::size_t slot = 0; slot < links_.size(); ++slot) {
     Link& link = links_[slot];
     CurvatureMessage message{.version = own_.version,
@@ -119,7 +119,7 @@ void CurvatureEdgeLinks::speak(const Vector& x) {
       weights_.add_product(slot, 2, x, said_);
       message.vector = {said_.data(), static_cast<std::size_t>(said_.size())};
     }
-    spoken_[slot].clear();
+    spoken_[slot].assign(1, word);
     message.append_to(spoken_[slot]);
     if (link.confirmed == own_ || own_.version == none) continue;
     if (link.wait > 0) {
@@ -137,7 +137,7 @@ std::span<const double> CurvatureEdgeLinks::payload_to(std::size_t slot) const {
 }
 
 std::size_t CurvatureEdgeLinks::vectors_to(std::size_t slot) const {
-  return whole_vectors(spoken_[slot].size() - CurvatureMessage::header, u_.rows());
+  return whole_vectors(spoken_[slot].size() - 1 - CurvatureMessage::header, u_.rows());
 }
 
 bool CurvatureEdgeLinks::receive(std::size_t slot, const Message& message, const Vector& x) {

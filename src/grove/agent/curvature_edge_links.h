@@ -22,7 +22,7 @@ class CurvatureEdgeLinks final : public CurvatureLinks {
   void add_pull(const Vector& x, Vector& pull) const override;
   double movement(const Vector& step) override;
   std::optional<double> news_of_tension(const Vector& x) override;
-  void speak(const Vector& x) override;
+  void speak(const Vector& x, double word) override;
   std::span<const double> payload_to(std::size_t slot) const override;
   std::size_t vectors_to(std::size_t slot) const override;
   bool receive(std::size_t slot, const Message& message, const Vector& x) override;

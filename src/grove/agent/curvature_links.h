@@ -82,7 +82,8 @@ class CurvatureLinks {
   /// some of them since it was last asked for.
   virtual std::optional<double> news_of_tension(const Vector& x) = 0;
 
-  virtual void speak(const Vector& x) = 0;
+  /// Payloads begin with a word of the agent's own, which receive() is not given.
+  virtual void speak(const Vector& x, double word) = 0;
   virtual std::span<const double> payload_to(std::size_t slot) const = 0;
   /// d-vectors in that payload: the one of the link, and those whose room a curvature takes.
   virtual std::size_t vectors_to(std::size_t slot) const = 0;

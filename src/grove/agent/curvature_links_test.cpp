@@ -136,8 +136,8 @@ struct End {
   }
   std::vector<double> say() {
     ++sequence;
-    links->speak(x);
-    const auto payload = links->payload_to(0);
+    links->speak(x, 0);
+    const auto payload = links->payload_to(0).subspan(1);
     return {payload.begin(), payload.end()};
   }
   void hear(const std::vector<double>& said, std::uint64_t from_sequence) {
@@ -207,12 +207,12 @@ TEST_P(BothKinds, CountTheVectorsThatAMessageHasRoomFor) {
   const bool edge = GetParam() == LinkKind::edge;
   for (const auto& end : {i.get(), j.get()}) {
     end->publish(Curvature({CurvatureShape::full}, spd(5, 10)), 1, x);
-    end->speak(x);
+    end->speak(x, 0);
   }
   EXPECT_EQ(i->vectors_to(0), edge ? 2u : 1u + 2u) << "no vector before both ends are known";
-  i->receive(0, {.from = {}, .sequence = 1, .payload = j->payload_to(0)}, x);
+  i->receive(0, {.from = {}, .sequence = 1, .payload = j->payload_to(0).subspan(1)}, x);
   i->end_round(x, true);
-  i->speak(x);
+  i->speak(x, 0);
   EXPECT_EQ(i->vectors_to(0), 1u);
 }
 

@@ -66,8 +66,7 @@ CurvatureDruidAgent::CurvatureDruidAgent(const CurvatureDruidOptions& options, A
       share_(context_.regularizer),
       theta_(make_theta(options, context_)),
       newton_(options.sampling, context_.objective->samples()),
-      x_(context_.start),
-      said_(context_.neighbours.size()) {
+      x_(context_.start) {
   if (theta_) share_ = {.regularized = context_.regularizer.regularized};
 }
 
@@ -168,7 +167,7 @@ void CurvatureDruidAgent::look_at_curvature(Matrix& result) {
 /// w being the second eigenvalue of the walk on the graph. On a path or an even ring of that depth
 /// w = cos(pi / depth); on other graphs it is near that (docs/methods/curvature_links.md).
 double CurvatureDruidAgent::scale() const {
-  const double degree = static_cast<double>(std::max<std::size_t>(1, said_.size()));
+  const double degree = static_cast<double>(std::max<std::size_t>(1, context_.neighbours.size()));
   return watch_.factor() * 2 /
          (degree * std::sin(std::numbers::pi / std::max(2.0, depth_.depth())));
 }
@@ -197,21 +196,18 @@ void CurvatureDruidAgent::publish(const Activation& activation) {
 }
 
 void CurvatureDruidAgent::speak(const Activation& activation) {
-  links_->speak(x_);
+  links_->speak(x_, depth_.word());
   sequence_ = activation.round;
   spoke_ = true;
   cost_.broadcasts += 1;
-  for (std::size_t slot = 0; slot < said_.size(); ++slot) {
-    const auto link = links_->payload_to(slot);
-    said_[slot].assign(1, depth_.word());
-    said_[slot].insert(said_[slot].end(), link.begin(), link.end());
+  for (std::size_t slot = 0; slot < context_.neighbours.size(); ++slot) {
     cost_.vectors_sent += links_->vectors_to(slot);
-    cost_.bytes_sent += said_[slot].size() * sizeof(double);
+    cost_.bytes_sent += links_->payload_to(slot).size_bytes();
   }
 }
 
 Message CurvatureDruidAgent::message_to(std::size_t slot) const {
-  return {.from = context_.id, .sequence = sequence_, .payload = said_[slot]};
+  return {.from = context_.id, .sequence = sequence_, .payload = links_->payload_to(slot)};
 }
 
 void CurvatureDruidAgent::receive(std::size_t slot, const Message& message) {
@@ -228,14 +224,12 @@ void CurvatureDruidAgent::end_round() {
 
 void CurvatureDruidAgent::add_neighbour(const Neighbour& neighbour) {
   context_.neighbours.push_back(neighbour);
-  said_.emplace_back();
   links_->connect(x_);
 }
 
 void CurvatureDruidAgent::drop_neighbour(std::size_t slot) {
   const auto at = static_cast<std::ptrdiff_t>(slot);
   context_.neighbours.erase(context_.neighbours.begin() + at);
-  said_.erase(said_.begin() + at);
   links_->disconnect(slot);
   heard_curvature_ = true;  // the mean of those that remain is another
 }

@@ -81,7 +81,6 @@ class CurvatureDruidAgent final : public OpenAgent {
   bool renumbered_ = false;       ///< the version told may also stand for another curvature
   bool spoke_ = false;            ///< in the current round
   std::uint64_t sequence_ = 0;    ///< of the latest activation
-  std::vector<std::vector<double>> said_;  ///< by slot: the depth, then what the link says
   StallWatch watch_;
   std::vector<AgentEvent> events_;
   Cost cost_;

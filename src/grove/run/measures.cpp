@@ -37,21 +37,24 @@ Measurer::Measurer(const Instance& instance, const ReferenceSolution* reference,
   if (!(smoothness_ > 0)) smoothness_ = 1;  // a constant f: any scale measures it
 }
 
-Measures Measurer::measure(const Estimates& estimates) {
-  Measures result;
+Agreement Measurer::agreement(const Estimates& estimates) {
   const auto agents = static_cast<double>(estimates.x.size());
-  const Vector* theta = estimates.theta ? &*estimates.theta : nullptr;
   mean_ = Vector::Zero(instance_.dimension());
   for (const Vector& x : estimates.x) mean_ += x;
   mean_ /= agents;
-
   double spread = 0;
-  for (const Vector& x : estimates.x) {
-    spread += (x - mean_).squaredNorm();
-    if (reference_) result.squared_error += (x - reference_->x).squaredNorm();
-  }
-  result.consensus_error = std::sqrt(spread / agents);
-  result.mean_norm = mean_.norm();
+  for (const Vector& x : estimates.x) spread += (x - mean_).squaredNorm();
+  return {.consensus_error = std::sqrt(spread / agents), .mean_norm = mean_.norm()};
+}
+
+Measures Measurer::measure(const Estimates& estimates) {
+  Measures result;
+  const Vector* theta = estimates.theta ? &*estimates.theta : nullptr;
+  const auto [consensus_error, mean_norm] = agreement(estimates);
+  result.consensus_error = consensus_error;
+  result.mean_norm = mean_norm;
+  if (reference_)
+    for (const Vector& x : estimates.x) result.squared_error += (x - reference_->x).squaredNorm();
   result.solution = theta ? *theta : within_bounds(mean_, instance_.regularizer);
   if (!theta && answer_ == Answer::common_face)
     settle_on_face(estimates.x, instance_.regularizer, result.solution);
@@ -66,7 +69,7 @@ Measures Measurer::measure(const Estimates& estimates) {
       (theta ? instance_.mean->evaluate(*theta, Batch::all(), nullptr, nullptr, scratch_) : value);
   result.nonzeros = (result.solution.head(instance_.features).array() != 0).count();
   result.finite =
-      std::isfinite(spread) && std::isfinite(result.stationarity) && result.solution.allFinite();
+      std::isfinite(result.consensus_error) && std::isfinite(result.stationarity) && result.solution.allFinite();
   return result;
 }
 

@@ -37,6 +37,12 @@ struct Measures {
   bool finite = true;
 };
 
+/// What of it takes no look at the data.
+struct Agreement {
+  double consensus_error = 0;
+  double mean_norm = 0;
+};
+
 class Measurer {
  public:
   /// Borrows both; `reference` may be null.
@@ -44,6 +50,7 @@ class Measurer {
            Answer answer = Answer::mean);
 
   Measures measure(const Estimates& estimates);
+  Agreement agreement(const Estimates& estimates);
   Measures measure(std::span<const std::unique_ptr<Agent>> agents) {
     return measure(estimates_of(agents));
   }

@@ -57,7 +57,7 @@ class Training {
     const Stopping stopping(config_.tolerance, measures_);
     if (Status status = resume(); !status) return status.error();
     while (!over(stopping)) {
-      play_round();
+      play_round(stopping);
       if (runtime_->round() % config_.checkpoint_every == 0) keep_checkpoint();
     }
     if (record_.outcome.status == RunStatus::interrupted) keep_checkpoint();
@@ -110,14 +110,25 @@ class Training {
     }
   }
 
-  void play_round() {
+  void play_round(const Stopping& stopping) {
     const double before = hooks_.seconds();
     runtime_->advance();
     working_seconds_ += hooks_.seconds() - before;
     simulated_seconds_ += runtime_->round_seconds().value_or(0);
-    if (!measures_due()) return;
+    if (!measures_due() || (!hooks_.trace_wanted && goes_on(stopping))) return;
     measure();
     note_round();
+  }
+
+  /// Whether this round is known to be none of the last, without a look at the data: agents have
+  /// not agreed. Divergence is looked for now and then, and in what keeps a trace for other uses.
+  bool goes_on(const Stopping& stopping) {
+    constexpr Round now_and_then = 16;
+    const Round round = runtime_->round();
+    if (cluster_ != nullptr || setup_.beyond_bound || !config_.checkpoint.empty()) return false;
+    if (round >= config_.rounds || round % now_and_then == 0) return false;
+    const Agreement now = measurer_.agreement(runtime_->estimates());
+    return std::isfinite(now.consensus_error) && !stopping.agreed(now);
   }
 
   bool measures_due() const {

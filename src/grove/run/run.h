@@ -17,6 +17,9 @@ struct RunHooks {
   std::function<double()> seconds = [] { return 0.0; };                   ///< a monotonic clock
   std::function<void(std::string_view)> noted = [](std::string_view) {};  ///< before round 1
   std::function<void(const TracePoint&)> measured = [](const TracePoint&) {};
+  /// Somebody looks at the trace. Without, rounds that cannot be the last may be left out of it:
+  /// measuring one takes a pass over all data.
+  bool trace_wanted = true;
   std::function<void(double)> pause = [](double) {};  ///< for so many seconds
   std::function<bool()> interrupted = [] { return false; };
 };

@@ -21,7 +21,12 @@ class Stopping {
     return tolerance_ > 0 &&
            now.stationarity <=
                std::max(tolerance_ * start_.stationarity, rounding * start_.stationarity_bound) &&
-           now.consensus_error <= std::max(tolerance_ * std::max(now.mean_norm, start_.step_length),
+           agreed({now.consensus_error, now.mean_norm});
+  }
+
+  /// Nothing has converged without it.
+  bool agreed(const Agreement& now) const {
+    return now.consensus_error <= std::max(tolerance_ * std::max(now.mean_norm, start_.step_length),
                                            rounding * start_.step_bound);
   }
 
