@@ -25,6 +25,7 @@ void ReusedCurvature::set(const Matrix& matrix, const Coupling& coupling) {
 }
 
 void ReusedCurvature::make_room() {
+  borders_.make_room(matrix_.rows());
   const auto dimension = static_cast<std::size_t>(matrix_.rows());
   room_.resizeLike(matrix_);
   face_.reserve(dimension);
@@ -52,11 +53,16 @@ void ReusedCurvature::sweep(const Regularizer& regularizer, Vector& point, Vecto
 
 void ReusedCurvature::solve(const std::vector<Index>& face, const Vector& right, double tolerance,
                             Vector& p) const {
-  const bool factored = factor_fits_ && face == face_;
-  if (!factored && worth_refining(face) && refine(face, right, tolerance, p)) return;
+  apart_.clear();
+  std::ranges::set_symmetric_difference(face, face_, std::back_inserter(apart_));
+  const bool factored = factor_fits_ && apart_.empty();
+  if (!factored && factor_fits_ && borders_.solve({matrix_, factor(), face_}, apart_, right, p))
+    return;
+  if (!factored && !factor_fits_ && worth_refining(std::ssize(face)) && refine(face, right, tolerance, p)) return;
   if (!factored) {
     face_ = face;
     factorize(matrix_, face_, factor());
+    borders_.forget();
     factor_fits_ = true;
     ++factorizations_;
   }
@@ -64,11 +70,8 @@ void ReusedCurvature::solve(const std::vector<Index>& face, const Vector& right,
 }
 
 /// Every coordinate that only one of the two faces has costs about one step more.
-bool ReusedCurvature::worth_refining(const std::vector<Index>& face) const {
-  if (face_.empty()) return false;
-  apart_.clear();
-  std::ranges::set_symmetric_difference(face, face_, std::back_inserter(apart_));
-  return std::ssize(apart_) < worthwhile_steps(std::ssize(face), matrix_.rows());
+bool ReusedCurvature::worth_refining(Index face) const {
+  return !face_.empty() && std::ssize(apart_) < worthwhile_steps(face, matrix_.rows());
 }
 
 bool ReusedCurvature::refine(const std::vector<Index>& face, const Vector& right, double tolerance,

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "grove/base/bytes.h"
+#include "grove/methods/borders.h"
 #include "grove/methods/conjugate_gradients.h"
 #include "grove/methods/coupled_model.h"
 #include "grove/problem/quadratic_model.h"
@@ -10,8 +11,9 @@
 namespace grove {
 
 /// A stored M that changes little from one local model to the next. A Cholesky factor is kept
-/// although M or the face has changed since: as a preconditioner of conjugate gradients on the
-/// present M, so that answers are those of the present M. It is made anew where that pays.
+/// although M or the face has changed since: with borders where only the face has, else as a
+/// preconditioner of conjugate gradients on the present M, so that answers are those of the present
+/// M. It is made anew where that pays.
 class ReusedCurvature final : public ModelCurvature {
  public:
   bool known() const { return matrix_.size() > 0; }
@@ -29,7 +31,7 @@ class ReusedCurvature final : public ModelCurvature {
   void load(ByteReader& reader, Index dimension);
 
  private:
-  bool worth_refining(const std::vector<Index>& face) const;
+  bool worth_refining(Index face) const;
   bool refine(const std::vector<Index>& face, const Vector& right, double tolerance,
               Vector& p) const;
 
@@ -46,7 +48,8 @@ class ReusedCurvature final : public ModelCurvature {
   mutable std::uint64_t factorizations_ = 0;
   mutable ConjugateScratch scratch_;
   mutable Vector inside_, outside_, right_inside_, packed_;  ///< buffers
-  mutable std::vector<Index> apart_;
+  mutable std::vector<Index> apart_;  ///< coordinates that one of two faces has
+  mutable Borders borders_;
 };
 
 }  // namespace grove

@@ -44,9 +44,17 @@ bool factorize_cholesky(Eigen::Ref<Matrix> matrix) {
   return fastest().cholesky(matrix.data(), matrix.outerStride(), matrix.rows());
 }
 
-void solve_cholesky(const Eigen::Ref<const Matrix>& factor, Eigen::Ref<Vector> vector) {
+void solve_lower(const Eigen::Ref<const Matrix>& factor, Eigen::Ref<Vector> vector) {
   fastest().solve_lower(factor.data(), factor.outerStride(), factor.rows(), vector.data());
+}
+
+void solve_upper(const Eigen::Ref<const Matrix>& factor, Eigen::Ref<Vector> vector) {
   fastest().solve_upper(factor.data(), factor.outerStride(), factor.rows(), vector.data());
+}
+
+void solve_cholesky(const Eigen::Ref<const Matrix>& factor, Eigen::Ref<Vector> vector) {
+  solve_lower(factor, vector);
+  solve_upper(factor, vector);
 }
 
 }  // namespace grove

@@ -23,6 +23,10 @@ void mirror_lower_triangle(Matrix& matrix);
 /// matrix is not positive definite (or not finite): it is spoilt then.
 bool factorize_cholesky(Eigen::Ref<Matrix> matrix);
 
+/// vector = factor^{-1} vector, and factor'^{-1} vector.
+void solve_lower(const Eigen::Ref<const Matrix>& factor, Eigen::Ref<Vector> vector);
+void solve_upper(const Eigen::Ref<const Matrix>& factor, Eigen::Ref<Vector> vector);
+
 /// vector = (factor factor')^{-1} vector.
 void solve_cholesky(const Eigen::Ref<const Matrix>& factor, Eigen::Ref<Vector> vector);
 
