@@ -74,6 +74,9 @@ struct Kernels {
   void (*add_symmetric_packed)(const float* matrix, Index dimension, double factor, const double* x,
                                double* result);
 
+  /// result += factor column, of so many numbers.
+  void (*add_column)(const double* column, Index dimension, double factor, double* result);
+
   /// The lower triangle becomes its Cholesky factor L; what stands above is lost. False where a
   /// pivot is not positive, the matrix being spoilt then.
   bool (*cholesky)(double* matrix, Index stride, Index dimension);

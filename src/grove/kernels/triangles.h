@@ -99,6 +99,21 @@ void add_symmetric_packed(const float* matrix, Index dimension, double factor, c
   add_product_with<Set>(PackedColumns{matrix, dimension}, dimension, factor, x, result);
 }
 
+/// result += factor column.
+template <class Set>
+void add_column(const double* column, Index dimension, double factor, double* result) {
+  const Pack<Set> factors = splat<Set>(factor);
+  Index row = 0;
+  for (; row + 2 * Set::lanes <= dimension; row += 2 * Set::lanes) {
+    const Pack<Set> first = load<Set>(result + row) + load<Set>(column + row) * factors;
+    const Pack<Set> second =
+        load<Set>(result + row + Set::lanes) + load<Set>(column + row + Set::lanes) * factors;
+    store<Set>(result + row, first);
+    store<Set>(result + row + Set::lanes, second);
+  }
+  for (; row < dimension; ++row) result[row] += column[row] * factor;
+}
+
 /// vector = L^{-1} vector.
 template <class Set>
 void solve_lower(const double* factor, Index stride, Index dimension, double* vector) {

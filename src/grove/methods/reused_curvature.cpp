@@ -44,7 +44,7 @@ void ReusedCurvature::times(const Vector& direction, Vector& product) const {
   }
   // A step on a small face: most columns meet a zero.
   for (Index k = 0; k < direction.size(); ++k)
-    if (direction[k] != 0) product += direction[k] * matrix_.col(k);
+    if (direction[k] != 0) add_column(matrix_, k, direction[k], product);
 }
 
 void ReusedCurvature::sweep(const Regularizer& regularizer, Vector& point, Vector& slope) const {

@@ -120,7 +120,7 @@ void sweep_coordinates(const Matrix& matrix, const Regularizer& regularizer, Vec
     const double change = target - point[k];
     if (change == 0) continue;
     point[k] = target;  // not += change: zeros and bounds are met exactly
-    slope += change * matrix.col(k);
+    add_column(matrix, k, change, slope);
   }
 }
 

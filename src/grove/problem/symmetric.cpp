@@ -20,6 +20,11 @@ void add_symmetric_product(const Matrix& matrix, const Vector& v, Vector& result
   fastest().add_symmetric(matrix.data(), matrix.rows(), v.size(), v.data(), result.data());
 }
 
+void add_column(const Matrix& matrix, Index column, double factor, Vector& result) {
+  assert(matrix.rows() == result.size());
+  fastest().add_column(matrix.col(column).data(), matrix.rows(), factor, result.data());
+}
+
 void add_packed_product(std::span<const float> matrix, double factor, const Vector& v,
                         Vector& result) {
   assert(static_cast<Index>(matrix.size()) >= v.size() * (v.size() + 1) / 2);

@@ -11,6 +11,9 @@ namespace grove {
 /// result += matrix v.
 void add_symmetric_product(const Matrix& matrix, const Vector& v, Vector& result);
 
+/// result += factor times a column of the matrix.
+void add_column(const Matrix& matrix, Index column, double factor, Vector& result);
+
 /// result += factor matrix v, the matrix being the columns of its lower triangle one after the
 /// other.
 void add_packed_product(std::span<const float> matrix, double factor, const Vector& v,
