@@ -42,10 +42,21 @@ RowBlock block_with(std::size_t nonzeros, std::int32_t columns) {
   return block;
 }
 
+/// Each block as a part of its own, which only large files have several of.
+Result<Samples> assembled(const std::vector<RowBlock>& blocks) {
+  std::vector<GatheredRows> parts;
+  for (const RowBlock& block : blocks) {
+    std::vector<GatheredRows> part;
+    append(block, part);
+    parts.push_back(std::move(part.front()));
+  }
+  return assemble("test", std::move(parts));
+}
+
 TEST(Storage, IsDenseOnlyAboveAQuarterOfNonZeros) {
   for (const auto& [nonzeros, dense] :
        std::map<std::size_t, bool>{{0, false}, {25, false}, {26, true}, {100, true}}) {
-    const auto samples = assemble("test", {block_with(nonzeros, 100)});
+    const auto samples = assembled({block_with(nonzeros, 100)});
     ASSERT_TRUE(samples);
     EXPECT_EQ(std::holds_alternative<DenseRows>(samples->features), dense) << nonzeros;
     EXPECT_EQ(as_dense(*samples).sum(), static_cast<double>(nonzeros));
@@ -63,7 +74,7 @@ TEST(Storage, JoinsBlocksInOrder) {
       block.end_row(row);
     }
     if (sparse) blocks[1].dimension = 50;
-    const auto samples = assemble("test", std::move(blocks));
+    const auto samples = assembled(blocks);
     ASSERT_TRUE(samples);
     EXPECT_EQ(std::holds_alternative<SparseRows>(samples->features), sparse || 6 <= 0.25 * 35);
     EXPECT_EQ(as_dense(*samples).leftCols(5), as_dense(expected.samples));
@@ -150,9 +161,7 @@ rc::Gen<Samples> arbitrary_samples() {
         if (*rc::gen::inRange(0, 1000) < share * 1000) block.add(column, *number);
       block.end_row(*number);
     }
-    std::vector<RowBlock> blocks;
-    blocks.push_back(std::move(block));
-    return *assemble("arbitrary", std::move(blocks));
+    return *assembled({block});
   });
 }
 

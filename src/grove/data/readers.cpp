@@ -34,11 +34,11 @@ class BlockPipeline {
   BlockPipeline(BlockSource& blocks, const Format& format, const std::string& source)
       : blocks_(blocks), format_(format), source_(source) {}
 
-  Result<std::vector<RowBlock>> run() {
+  Result<std::vector<GatheredRows>> run() {
     if (Status status = take_first(); !status) return status.error();
     // Enough that nobody waits for a slow block, few enough that little text is held at once.
     const auto most_in_flight =
-        3 * static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
+        2 * static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
     using tbb::filter_mode;
     tbb::parallel_pipeline(
         most_in_flight,
@@ -84,6 +84,7 @@ class BlockPipeline {
   }
 
   Piece parse(Piece piece) const {
+    if (piece->block) piece->parsed.rows.make_room(piece->block->text.size());
     if (piece->block)
       piece->parsed = format_.parse(piece->block->text, std::move(piece->parsed.rows));
     return piece;
@@ -107,7 +108,7 @@ class BlockPipeline {
   const std::string& source_;
   std::optional<Result<TextBlock>> first_;  ///< until it is on its way
   std::size_t lines_ = 0;                   ///< of the header and of the blocks collected
-  std::vector<RowBlock> rows_;
+  std::vector<GatheredRows> rows_;
   tbb::concurrent_queue<Piece> used_;  ///< collected; the memory of their rows is warm
   std::optional<Error> error_;         ///< the first in the file
   std::atomic<bool> stopped_{false};   ///< an error makes the rest of the file pointless
@@ -129,9 +130,11 @@ Result<Dataset> read_all(BlockSource& blocks, const std::string& source, int thr
   const int most = tbb::info::default_concurrency();  // more would only take turns
   tbb::task_arena arena(threads > 0 ? std::min(threads, most) : most);
   return arena.execute([&]() -> Result<Dataset> {
-    Result<std::vector<RowBlock>> rows = BlockPipeline(blocks, format, source).run();
+    Result<std::vector<GatheredRows>> rows = BlockPipeline(blocks, format, source).run();
     if (!rows) return rows.error();
-    return make_dataset(source, std::move(*rows), TargetKind::number);
+    Result<Samples> samples = assemble(source, std::move(*rows));
+    if (!samples) return samples.error();
+    return Dataset{.source = source, .samples = std::move(*samples)};
   });
 }
 
@@ -175,7 +178,9 @@ Result<Dataset> read_csv(BlockSource& blocks, const std::string& source, TargetK
 }  // namespace
 
 Result<Dataset> make_dataset(std::string source, std::vector<RowBlock> blocks, TargetKind kind) {
-  Result<Samples> samples = assemble(source, std::move(blocks));
+  std::vector<GatheredRows> gathered;
+  for (RowBlock& block : blocks) append(std::exchange(block, {}), gathered);
+  Result<Samples> samples = assemble(source, std::move(gathered));
   if (!samples) return samples.error();
   return classified({.source = std::move(source), .samples = std::move(*samples)}, kind);
 }

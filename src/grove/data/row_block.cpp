@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include <fmt/format.h>
 #include <oneapi/tbb/blocked_range.h>
@@ -22,126 +23,167 @@ struct Shape {
   }
 };
 
-Shape shape_of(const std::vector<RowBlock>& blocks) {
+Shape shape_of(const std::vector<GatheredRows>& parts) {
   Shape shape;
-  for (const RowBlock& block : blocks) {
-    shape.rows += block.labels.size();
-    shape.nonzeros += block.values.size();
-    shape.columns = std::max(shape.columns, block.dimension);
+  for (const GatheredRows& part : parts) {
+    shape.rows += part.labels.size();
+    shape.nonzeros += static_cast<std::size_t>(part.entries.size());
+    shape.columns = std::max(shape.columns, part.dimension);
   }
   return shape;
 }
 
-/// Asks for large pages under an array that nobody has touched yet: filling it would stop at every
-/// 4 KiB otherwise, which takes as long as parsing. Only advice: nothing to check.
+/// The whole pages that an array lies in, but for the last.
 template <class T>
-void advise_large_pages(T* array, std::size_t size) {
+std::span<std::byte> pages_of(T* array, std::size_t size) {
   constexpr std::uintptr_t page = 4096;
   const std::uintptr_t into_page = reinterpret_cast<std::uintptr_t>(array) % page;
-  const std::size_t length = (into_page + size * sizeof(T)) / page * page;
-  if (length > 0) ::madvise(reinterpret_cast<char*>(array) - into_page, length, MADV_HUGEPAGE);
+  return {reinterpret_cast<std::byte*>(array) - into_page,
+          (into_page + size * sizeof(T)) / page * page};
 }
 
-/// A block with room for many like the first that goes into it.
-RowBlock room_for_many_like(const RowBlock& first) {
-  constexpr std::size_t times = 64;
-  RowBlock block;
-  block.labels.reserve(times * first.labels.size());
-  block.row_ends.reserve(times * first.row_ends.size());
-  block.columns.reserve(times * first.columns.size());
-  block.values.reserve(times * first.values.size());
-  advise_large_pages(block.columns.data(), block.columns.capacity());
-  advise_large_pages(block.values.data(), block.values.capacity());
-  return block;
+// Memory that nobody has touched yet stops a program at every 4 KiB of it, which takes as long as
+// parsing. Both of these are only advice: nothing to check.
+
+/// Asks for large pages under an array.
+template <class T>
+void advise_large_pages(T* array, std::size_t size) {
+  if (const auto pages = pages_of(array, size); !pages.empty())
+    ::madvise(pages.data(), pages.size(), MADV_HUGEPAGE);
 }
 
-/// Some consecutive rows of a block.
+/// Gets the pages of an array that is about to be filled, all at once.
+template <class T>
+void get_pages(T* array, std::size_t size) {
+  if (const auto pages = pages_of(array, size); !pages.empty())
+    ::madvise(pages.data(), pages.size(), MADV_POPULATE_WRITE);
+}
+
+/// With room for many blocks like the first that goes into it.
+GatheredRows room_for_many_like(const RowBlock& first) {
+  constexpr std::size_t times = 128;
+  GatheredRows rows;
+  rows.labels.reserve(times * first.labels.size());
+  rows.row_ends.reserve(times * first.row_ends.size());
+  const std::size_t room = times * first.values.size();
+  rows.entries.reserve(static_cast<Index>(room));
+  advise_large_pages(rows.entries.indexPtr(), room);
+  advise_large_pages(rows.entries.valuePtr(), room);
+  return rows;
+}
+
+/// Some consecutive rows of a part.
 struct Rows {
-  const RowBlock& block;
+  const GatheredRows& part;
   std::size_t first, last;
-  Index row;          ///< where the first of the block goes
+  Index row;          ///< where the first of the part goes
   std::size_t entry;  ///< likewise its first entry
 
-  std::size_t entries_before(std::size_t k) const { return k == 0 ? 0 : block.row_ends[k - 1]; }
+  std::size_t entries_before(std::size_t k) const { return k == 0 ? 0 : part.row_ends[k - 1]; }
 };
 
-/// Calls copy(rows) for all rows, many at once, and releases each block when it is done.
+/// Calls copy(rows) for all rows, many at once, and releases each part when it is done.
 template <class Copy>
-void copy_rows(std::vector<RowBlock>& blocks, const Copy& copy) {
+void copy_rows(std::vector<GatheredRows>& parts, const Copy& copy) {
   constexpr std::size_t fewest_rows = 1024;
   Index row = 0;
   std::size_t entry = 0;
-  for (RowBlock& block : blocks) {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, block.labels.size(), fewest_rows),
+  for (GatheredRows& part : parts) {
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, part.labels.size(), fewest_rows),
                       [&](const tbb::blocked_range<std::size_t>& range) {
-                        copy(Rows{block, range.begin(), range.end(), row, entry});
+                        copy(Rows{part, range.begin(), range.end(), row, entry});
                       });
-    row += static_cast<Index>(block.labels.size());
-    entry += block.values.size();
-    block = RowBlock{};
+    row += static_cast<Index>(part.labels.size());
+    entry += static_cast<std::size_t>(part.entries.size());
+    const GatheredRows released = std::move(part);
   }
 }
 
 void copy_labels(const Rows& rows, Vector& targets) {
-  const double* const labels = rows.block.labels.data();
+  const double* const labels = rows.part.labels.data();
   std::copy(labels + rows.first, labels + rows.last,
             targets.data() + rows.row + static_cast<Index>(rows.first));
 }
 
 /// The matrix is allocated without touching it, so its pages become resident only as rows arrive.
-DenseRows join_dense(std::vector<RowBlock>& blocks, const Shape& shape, Vector& targets) {
+DenseRows join_dense(std::vector<GatheredRows>& parts, const Shape& shape, Vector& targets) {
   DenseRows matrix(static_cast<Index>(shape.rows), shape.columns);
   advise_large_pages(matrix.data(), static_cast<std::size_t>(matrix.size()));
-  copy_rows(blocks, [&](const Rows& rows) {
+  copy_rows(parts, [&](const Rows& rows) {
     copy_labels(rows, targets);
+    const std::int32_t* const columns = rows.part.entries.indexPtr();
+    const double* const values = rows.part.entries.valuePtr();
     std::size_t entry = rows.entries_before(rows.first);
+    get_pages(&matrix(rows.row + static_cast<Index>(rows.first), 0),
+              (rows.last - rows.first) * static_cast<std::size_t>(matrix.cols()));
     for (std::size_t k = rows.first; k < rows.last; ++k) {
       const Index row = rows.row + static_cast<Index>(k);
       matrix.row(row).setZero();
-      for (; entry < rows.block.row_ends[k]; ++entry)
-        matrix(row, rows.block.columns[entry]) = rows.block.values[entry];
+      for (; entry < rows.part.row_ends[k]; ++entry)
+        matrix(row, columns[entry]) = values[entry];
     }
   });
   return matrix;
 }
 
-SparseRows join_sparse(std::vector<RowBlock>& blocks, const Shape& shape, Vector& targets) {
+SparseRows join_sparse(std::vector<GatheredRows>& parts, const Shape& shape, Vector& targets) {
   SparseRows matrix(static_cast<Index>(shape.rows), shape.columns);
+  if (parts.size() == 1) {
+    GatheredRows& part = parts.front();
+    std::ranges::copy(part.labels, targets.data());
+    matrix.outerIndexPtr()[0] = 0;
+    std::ranges::copy(part.row_ends, matrix.outerIndexPtr() + 1);
+    matrix.data().swap(part.entries);
+    return matrix;
+  }
   matrix.resizeNonZeros(static_cast<Index>(shape.nonzeros));
   advise_large_pages(matrix.valuePtr(), shape.nonzeros);
   advise_large_pages(matrix.innerIndexPtr(), shape.nonzeros);
   matrix.outerIndexPtr()[0] = 0;
-  copy_rows(blocks, [&](const Rows& rows) {
+  copy_rows(parts, [&](const Rows& rows) {
     copy_labels(rows, targets);
     const std::size_t first = rows.entries_before(rows.first);
     const std::size_t size = rows.entries_before(rows.last) - first;
-    std::copy_n(rows.block.columns.data() + first, size,
+    std::copy_n(rows.part.entries.indexPtr() + first, size,
                 matrix.innerIndexPtr() + rows.entry + first);
-    std::copy_n(rows.block.values.data() + first, size, matrix.valuePtr() + rows.entry + first);
+    std::copy_n(rows.part.entries.valuePtr() + first, size, matrix.valuePtr() + rows.entry + first);
     for (std::size_t k = rows.first; k < rows.last; ++k)
       matrix.outerIndexPtr()[rows.row + static_cast<Index>(k) + 1] =
-          static_cast<std::int32_t>(rows.entry + rows.block.row_ends[k]);
+          static_cast<std::int32_t>(rows.entry + rows.part.row_ends[k]);
   });
   return matrix;
 }
 
 }  // namespace
 
-void append(const RowBlock& from, std::vector<RowBlock>& joined) {
-  constexpr std::size_t most_entries = std::size_t{1} << 22;
-  if (joined.empty() || joined.back().values.size() > most_entries)
-    joined.push_back(room_for_many_like(from));
-  RowBlock& to = joined.back();
-  const std::size_t before = to.columns.size();
+void RowBlock::make_room(std::size_t text_bytes) {
+  constexpr std::size_t usual_entry = 6;  ///< bytes; more room comes as it is needed
+  if (values.capacity() > 0) return;
+  columns.reserve(text_bytes / usual_entry);
+  values.reserve(text_bytes / usual_entry);
+  get_pages(columns.data(), columns.capacity());
+  get_pages(values.data(), values.capacity());
+}
+
+void append(const RowBlock& from, std::vector<GatheredRows>& gathered) {
+  constexpr Index most_entries = Index{1} << 22;
+  if (gathered.empty() || gathered.back().entries.size() > most_entries)
+    gathered.push_back(room_for_many_like(from));
+  GatheredRows& to = gathered.back();
+  const Index before = to.entries.size();
   to.labels.insert(to.labels.end(), from.labels.begin(), from.labels.end());
-  for (const std::size_t end : from.row_ends) to.row_ends.push_back(before + end);
-  to.columns.insert(to.columns.end(), from.columns.begin(), from.columns.end());
-  to.values.insert(to.values.end(), from.values.begin(), from.values.end());
+  for (const std::size_t end : from.row_ends)
+    to.row_ends.push_back(static_cast<std::size_t>(before) + end);
+  to.entries.resize(before + std::ssize(from.columns), 0.5);  // more room than asked for, if any
+  get_pages(to.entries.indexPtr() + before, from.columns.size());
+  std::ranges::copy(from.columns, to.entries.indexPtr() + before);
+  get_pages(to.entries.valuePtr() + before, from.values.size());
+  std::ranges::copy(from.values, to.entries.valuePtr() + before);
   to.dimension = std::max(to.dimension, from.dimension);
 }
 
-Result<Samples> assemble(const std::string& source, std::vector<RowBlock> blocks) {
-  const Shape shape = shape_of(blocks);
+Result<Samples> assemble(const std::string& source, std::vector<GatheredRows> parts) {
+  const Shape shape = shape_of(parts);
   constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
   if (shape.rows == 0) return Error{source, "has no samples, expected at least one line of data"};
   if (shape.columns == 0)
@@ -154,9 +196,9 @@ Result<Samples> assemble(const std::string& source, std::vector<RowBlock> blocks
   Samples samples;
   samples.targets.resize(static_cast<Index>(shape.rows));
   if (shape.dense())
-    samples.features = join_dense(blocks, shape, samples.targets);
+    samples.features = join_dense(parts, shape, samples.targets);
   else
-    samples.features = join_sparse(blocks, shape, samples.targets);
+    samples.features = join_sparse(parts, shape, samples.targets);
   return samples;
 }
 

@@ -29,6 +29,8 @@ struct RowBlock {
     labels.push_back(label);
     row_ends.push_back(columns.size());
   }
+  /// Room for about what so much text says, ready to be filled.
+  void make_room(std::size_t text_bytes);
   /// Empty, but with the memory it has.
   void clear() {
     labels.clear();
@@ -51,12 +53,35 @@ struct ParsedBlock {
 /// which pays for multiplying zeros up to about three of four.
 inline constexpr double dense_above_density = 0.25;
 
+/// The arrays of a sparse matrix, moved without copying them as Eigen 3.4 would.
+class SparseEntries final : public SparseRows::Storage {
+ public:
+  SparseEntries() = default;
+  SparseEntries(const SparseEntries&) = delete;
+  SparseEntries& operator=(const SparseEntries&) = delete;
+  SparseEntries(SparseEntries&& other) noexcept { swap(other); }
+  SparseEntries& operator=(SparseEntries&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~SparseEntries() = default;
+};
+
+/// The rows of many blocks.
+struct GatheredRows {
+  std::vector<double> labels;
+  std::vector<std::size_t> row_ends;
+  SparseEntries entries;
+  std::int32_t dimension = 0;
+};
+
 /// Copies the rows of a small block to the end of the last large one, or of a new one where that is
 /// full (about 50 MB): a few large arrays are filled in a fraction of the time of many small ones.
-void append(const RowBlock& from, std::vector<RowBlock>& joined);
+void append(const RowBlock& from, std::vector<GatheredRows>& gathered);
 
-/// Joins the blocks in order. Each block is released as soon as it has been copied, so that the
-/// peak is little more than one copy. No samples, or no features, is an error.
-Result<Samples> assemble(const std::string& source, std::vector<RowBlock> blocks);
+/// Joins the rows in order. Each part is released as soon as it has been copied, so that the peak
+/// is little more than one copy; sparse rows in one part are not copied at all. No samples, or no
+/// features, is an error.
+Result<Samples> assemble(const std::string& source, std::vector<GatheredRows> parts);
 
 }  // namespace grove

@@ -18,9 +18,9 @@ struct TextBlock {
 };
 
 struct TextOptions {
-  /// Size of a block; a block is longer only where one line is. A quarter of a mebibyte keeps the
+  /// Size of a block; a block is longer only where one line is. An eighth of a mebibyte keeps the
   /// text and what is parsed from it in a core's own cache, and shares a small file out evenly.
-  std::size_t block_bytes = std::size_t{256} << 10;
+  std::size_t block_bytes = std::size_t{128} << 10;
   /// Longest line of a compressed file or a pipe, which must be buffered whole.
   std::size_t line_bytes = std::size_t{256} << 20;
   /// Most text one compressed file may expand to. 64 GiB of LIBSVM text needs about as much memory
