@@ -6,6 +6,7 @@
 
 #include "grove/data/dataset.h"
 #include "grove/data/labels.h"
+#include "grove/runtime/workers.h"
 
 namespace grove {
 namespace {
@@ -76,8 +77,10 @@ Result<Dealt> deal_data(const Config& config, AgentRange range) {
               .columns = dataset->columns,
               .samples = dataset->samples.count(),
               .features = dataset->samples.dimension()};
-  for (std::uint32_t i = range.first; i < range.last; ++i)
-    dealt.shards.push_back(take_rows(dataset->samples, (*shards)[i]));
+  dealt.shards.resize(range.size());
+  Workers(static_cast<int>(config.threads)).for_each(range.size(), [&](std::size_t k) {
+    dealt.shards[k] = take_rows(dataset->samples, (*shards)[range.first + k]);
+  });
   return dealt;
 }
 

@@ -3,6 +3,7 @@
 #include "grove/network/topology.h"
 #include "grove/run/dealing.h"
 #include "grove/run/shared_instance.h"
+#include "grove/runtime/workers.h"
 
 namespace grove {
 namespace {
@@ -26,7 +27,7 @@ Instance lay_out(const Config& config, Graph graph, std::optional<AgentRange> ow
                           .regularized = instance.features};
   instance.objectives.resize(config.agents);
   const std::uint32_t first = instance.own_agents().first;
-  for (std::size_t k = 0; k < dealt.shards.size(); ++k) {
+  Workers(static_cast<int>(config.threads)).for_each(dealt.shards.size(), [&](std::size_t k) {
     Samples& shard = dealt.shards[k];
     const ShardTerms terms{
         .loss = config.loss,
@@ -34,7 +35,7 @@ Instance lay_out(const Config& config, Graph graph, std::optional<AgentRange> ow
         .intercept = config.intercept,
         .scale = scale_of(config.weighting, config.agents, shard.count(), instance.samples)};
     instance.objectives[first + k] = make_shard_objective(std::move(shard), terms);
-  }
+  });
   return instance;
 }
 
