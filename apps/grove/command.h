@@ -35,6 +35,10 @@ int execute(const Command& command, const std::map<std::string, std::string>& gi
 /// Prints "grove: where: what" and returns the exit code of bad input.
 int fail(const Error& error);
 
+inline constexpr const char* data_summary = "list known public data sets, or get one";
+inline constexpr const char* network_summary = "try a network of peers out on this machine";
+inline constexpr const char* peer_summary = "run one agent of a real network";
+
 Command train_command();
 Command compare_command();
 Command predict_command();

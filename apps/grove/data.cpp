@@ -85,7 +85,7 @@ int run_data(const DataSettings& settings) {
 Command data_command() {
   auto settings = std::make_shared<DataSettings>();
   Command command{.name = "data",
-                  .summary = "list known public data sets, or get one",
+                  .summary = data_summary,
                   .positionals = {{"action", true}, {"name"}},
                   .run = [settings] { return run_data(*settings); }};
   auto& options = command.options;

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "command.h"
+#include "full_program.h"
 #include "grove/base/text.h"
 #include "grove/run/version.h"
 #include "processes.h"
@@ -132,6 +133,7 @@ int run_program(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  grove::app::become_full_program_if_needed(argc, argv);
   std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not cost the files still to write
   const grove::app::Processes processes;
   try {

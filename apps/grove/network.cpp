@@ -229,7 +229,7 @@ Command network_command() {
   auto settings = std::make_shared<NetworkSettings>();
   settings->layout.training.tolerance = 1e-8;
   Command command{.name = "network",
-                  .summary = "try a network of peers out on this machine",
+                  .summary = network_summary,
                   .positionals = {{"action", true}, {"dir"}},
                   .options = options_of(settings->layout),
                   .run = [settings] { return run_network(*settings); },

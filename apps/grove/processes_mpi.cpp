@@ -1,11 +1,11 @@
 #include <csignal>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
 #include "grove/run/run.h"
 #include "grove/runtime/mpi/cluster.h"
 #include "guardian.h"
+#include "launcher.h"
 #include "processes.h"
 
 namespace grove::app {
@@ -15,14 +15,6 @@ namespace {
 std::unique_ptr<mpi::Session>& session() {
   static std::unique_ptr<mpi::Session> started;
   return started;
-}
-
-/// Launchers tell a process its rank through one of these (Open MPI, PMIx, MPICH and Slurm). Known
-/// before MPI starts, so that even a mistyped flag is reported once.
-const char* rank_from_launcher() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
-    if (const char* rank = std::getenv(name)) return rank;
-  return nullptr;
 }
 
 }  // namespace

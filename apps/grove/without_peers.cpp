@@ -24,7 +24,7 @@ Command missing(const std::string& name, const std::string& summary) {
 
 }  // namespace
 
-Command peer_command() { return missing("peer", "run one agent of a real network"); }
-Command network_command() { return missing("network", "try a network of peers out"); }
+Command peer_command() { return missing("peer", peer_summary); }
+Command network_command() { return missing("network", network_summary); }
 
 }  // namespace grove::app
