@@ -64,7 +64,8 @@ Speeds measure(const Shape& shape) {
                      multiplied);
        },
        [&] {
-         for (int k = 0; k < shape.passes; ++k) sum_hessian(shard, grove::Batch::all(), curvatures, own, memory);
+         for (int k = 0; k < shape.passes; ++k)
+           sum_hessian(shard, grove::Batch::all(), curvatures, own, memory);
        },
        [&] {
          scaled_blocks(some, curvatures, block, [&] {

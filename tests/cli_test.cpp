@@ -376,6 +376,28 @@ TEST_F(CommandLine, ListsKnownDataAndGetsItFromAMirror) {
   EXPECT_EQ(fs::file_size(folder / "got" / "ijcnn1.bz2"), fs::file_size(source));
 }
 
+// The program alone trains; for what it leaves to grove-full it says what is missing.
+TEST_F(CommandLine, WithoutTheFullProgramBesideItSaysWhatIsMissing) {
+  fs::copy_file(GROVE_PROGRAM, folder / "grove");
+  good_data();
+  file("cluster.toml", "runtime = \"mpi\"\n");
+  const auto alone = [&](const std::string& arguments) {
+    const int status = std::system(
+        ("cd '" + folder.string() + "' && ./grove " + arguments + " >out.txt 2>err.txt </dev/null")
+            .c_str());
+    return Ended{WIFEXITED(status) ? WEXITSTATUS(status) : -1, *read_file(folder / "out.txt"),
+                 *read_file(folder / "err.txt")};
+  };
+  EXPECT_EQ(alone("train good.svm --rounds 4").code, 0);
+  for (const char* needs_it :
+       {"data list", "peer run", "network init", "train good.svm --runtime mpi",
+        "train good.svm --runtime=mpi", "train good.svm --config cluster.toml"}) {
+    const Ended ended = alone(needs_it);
+    EXPECT_EQ(ended.code, 2) << needs_it;
+    EXPECT_NE(ended.err.find("grove-full"), std::string::npos) << needs_it << ": " << ended.err;
+  }
+}
+
 TEST_F(CommandLine, HelpAndVersionSucceed) {
   EXPECT_EQ(grove("--version").code, 0);
   const Ended help = grove("train --help");

@@ -36,9 +36,7 @@ bool asks_for_full_program(std::string_view argument) {
 
 /// Known by name, for the help; the rest of the command line is read by grove-full.
 Command known(const char* name, const char* summary) {
-  return {.name = name,
-          .summary = summary,
-          .run = []() -> Result<int> { become_full_program(); }};
+  return {.name = name, .summary = summary, .run = []() -> Result<int> { become_full_program(); }};
 }
 
 }  // namespace

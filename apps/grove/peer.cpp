@@ -35,9 +35,8 @@ int run(const std::string& config_file) {
 
 Command peer_command() {
   auto config_file = std::make_shared<std::string>();
-  Command command{.name = "peer",
-                  .summary = peer_summary,
-                  .run = [config_file] { return run(*config_file); }};
+  Command command{
+      .name = "peer", .summary = peer_summary, .run = [config_file] { return run(*config_file); }};
   command.options.push_back(
       text_option({"config", "FILE.toml", "what the peer is told", "Peer"}, *config_file));
   return command;

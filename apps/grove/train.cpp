@@ -75,8 +75,7 @@ Result<int> train(TrainSettings& settings) {
     RunHooks hooks = terminal_hooks(line);
     if (!quiet) hooks.noted = print_note;
     const Outputs& outputs = settings.outputs;
-    hooks.trace_wanted =
-        !quiet || !outputs.record.empty() || !outputs.plot.empty() || outputs.json;
+    hooks.trace_wanted = !quiet || !outputs.record.empty() || !outputs.plot.empty() || outputs.json;
     return run_prepared(settings.config, *problem, hooks, *cluster);
   }();
   if (!record) return record.error();

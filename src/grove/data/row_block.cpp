@@ -119,8 +119,7 @@ DenseRows join_dense(std::vector<GatheredRows>& parts, const Shape& shape, Vecto
     for (std::size_t k = rows.first; k < rows.last; ++k) {
       const Index row = rows.row + static_cast<Index>(k);
       matrix.row(row).setZero();
-      for (; entry < rows.part.row_ends[k]; ++entry)
-        matrix(row, columns[entry]) = values[entry];
+      for (; entry < rows.part.row_ends[k]; ++entry) matrix(row, columns[entry]) = values[entry];
     }
   });
   return matrix;

@@ -127,6 +127,20 @@ TEST_P(EachTriangleKernel, AddsProductsOfTheLowerTriangle) {
   });
 }
 
+TEST_P(EachTriangleKernel, AddsAMultipleOfAColumn) {
+  for_each_size([](Index size) {
+    const auto column = numbers(size, 1), start = numbers(size, 2);
+    auto result = start;
+    result.push_back(untouched);
+    GetParam()->add_column(column.data(), size, -3, result.data());
+    for (Index k = 0; k < size; ++k)
+      EXPECT_NEAR(result[k], start[k] - 3 * column[k],
+                  1e-15 * (std::abs(start[k]) + 3 * std::abs(column[k])))
+          << size;
+    EXPECT_EQ(result[size], untouched) << size;
+  });
+}
+
 TEST_P(EachTriangleKernel, FactorizesAndSolves) {
   for_each_size([](Index size) {
     const Lower matrix(size);

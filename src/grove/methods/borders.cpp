@@ -67,7 +67,8 @@ bool Borders::make_columns(const Factored& factored, const std::vector<Index>& a
     placed_ = true;
   }
   const auto missing = [&] {
-    return std::ranges::count_if(apart, [&](Index coordinate) { return kept_[coordinate] == none; });
+    return std::ranges::count_if(apart,
+                                 [&](Index coordinate) { return kept_[coordinate] == none; });
   };
   if (count_ + missing() > columns_.cols()) {
     count_ = 0;
@@ -107,14 +108,12 @@ bool Borders::solve_small(const Factored& factored, const std::vector<Index>& ap
   for (Index column = 0; column < size; ++column) {
     const bool came = place_[apart[column]] == none;
     const double pivot = small_(column, column);
-    const double scale =
-        came ? factored.matrix(apart[column], apart[column])
-             : products_(kept_[apart[column]], kept_[apart[column]]);
+    const double scale = came ? factored.matrix(apart[column], apart[column])
+                              : products_(kept_[apart[column]], kept_[apart[column]]);
     if (!((came ? -pivot : pivot) > least * scale)) return false;
     for (Index other = column + 1; other < size; ++other) {
       const double share = small_(other, column) / pivot;
-      for (Index row = other; row < size; ++row)
-        small_(row, other) -= share * small_(row, column);
+      for (Index row = other; row < size; ++row) small_(row, other) -= share * small_(row, column);
       unknowns_[other] -= share * unknowns_[column];
     }
   }

@@ -14,9 +14,9 @@ class Borders {
  public:
   /// Of a matrix, one of which the borders were not told, on the face `base`.
   struct Factored {
-    const Matrix& matrix;              ///< both triangles
-    Eigen::Ref<const Matrix> factor;   ///< lower, of the matrix on the base
-    const std::vector<Index>& base;    ///< ascending
+    const Matrix& matrix;             ///< both triangles
+    Eigen::Ref<const Matrix> factor;  ///< lower, of the matrix on the base
+    const std::vector<Index>& base;   ///< ascending
   };
 
   void make_room(Index dimension);

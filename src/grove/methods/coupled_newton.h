@@ -81,8 +81,8 @@ class CoupledNewton {
   Index hessian_batch_;
   LocalCurvature curvature_;
   bool curvature_is_sketch_ = false;  ///< never between activations
-  bool curvature_failed_ = false;  ///< it did not explain a step: take another
-  Evaluation last_;                ///< over all samples, where the latest activation ended
+  bool curvature_failed_ = false;     ///< it did not explain a step: take another
+  Evaluation last_;                   ///< over all samples, where the latest activation ended
 
   // Buffers, of no meaning between activations.
   Evaluation next_;            ///< where a step may lead

@@ -148,6 +148,42 @@ TEST(CoupledNewton, ReachesTheMinimizerWithFewHessiansThroughManyActivations) {
   EXPECT_GE(newton.hessians_taken(), 1u);
 }
 
+// Sketches while steps promise much; the minimizer, and a Hessian of all samples, in the end.
+TEST(CoupledNewton, EndsWithTheWholeHessianWhateverItBeganWith) {
+  Trial trial;
+  CoupledNewton newton(FullBatches{}, samples);
+  Workspace workspace;
+  workspace.fit(2);
+  workspace.point = trial.anchor;
+  const Regularizer none;
+  const SolverTurn turn{.seed = 5, .agent = AgentId{2}, .activation = {1, 30}};
+  newton.take_hessian(*trial.objective, turn, workspace, trial.cost, true);
+  EXPECT_NEAR(static_cast<double>(trial.cost.hessian_samples), samples / 4, 2);
+  const Vector& anchor = trial.anchor;
+  newton.minimize({*trial.objective, anchor, trial.pull, {trial.coupling}, {trial.coupling}, none},
+                  {.steps = 30, .decrease = 1e-12, .rough = 1e-3}, turn, workspace, trial.cost);
+  EXPECT_LT(trial.model_gradient(workspace.point).norm(), 1e-9);
+  const auto before = trial.cost.hessian_samples;
+  newton.take_hessian(*trial.objective, turn, workspace, trial.cost);
+  EXPECT_EQ(trial.cost.hessian_samples, before) << "the last steps had taken one";
+  const Matrix want = trial.mean_hessian(Trial::everyone(), workspace.point);
+  EXPECT_LT((newton.hessian() - want).norm(), 0.2 * want.norm());
+}
+
+TEST(CoupledNewton, ASketchGivesWayToTheWholeHessianWhenThatIsAskedFor) {
+  Trial trial;
+  CoupledNewton newton(FullBatches{}, samples);
+  Workspace workspace;
+  workspace.fit(2);
+  workspace.point = Vector::Constant(2, 0.3);
+  const SolverTurn turn{.seed = 5, .agent = AgentId{2}, .activation = {1, 30}};
+  const Matrix want = trial.mean_hessian(Trial::everyone(), workspace.point);
+  newton.take_hessian(*trial.objective, turn, workspace, trial.cost, true);
+  EXPECT_GT((newton.hessian() - want).norm(), 1e-6 * want.norm());
+  newton.take_hessian(*trial.objective, turn, workspace, trial.cost);
+  EXPECT_LT((newton.hessian() - want).norm(), 1e-12 * want.norm());
+}
+
 TEST(CoupledNewton, GoesOnFromASavedStateAsIfNothingHadHappened) {
   for (const Sampling& sampling : {Sampling{FullBatches{}}, Sampling{VarianceReduced{20, 30}},
                                    Sampling{AdaptiveBatches{20, 30}}}) {

@@ -19,7 +19,8 @@ class LocalCurvature {
   std::uint64_t taken() const { return taken_; }  ///< Hessians so far
   void take(const Objective& objective, const Vector& at, Batch batch, ObjectiveScratch& scratch);
   /// Returns how many samples it took.
-  Index take_sketch(const Objective& objective, const Vector& at, Index samples_to_take, ObjectiveScratch& scratch);
+  Index take_sketch(const Objective& objective, const Vector& at, Index samples_to_take,
+                    ObjectiveScratch& scratch);
 
   /// Where gradient'(u - v) + (u - v)'(Hessian + stiffness)(u - v)/2 + r(u) is smallest, up to the
   /// forcing tolerance. The gradient is that of the model's smooth part at v.

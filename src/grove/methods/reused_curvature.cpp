@@ -58,7 +58,9 @@ void ReusedCurvature::solve(const std::vector<Index>& face, const Vector& right,
   const bool factored = factor_fits_ && apart_.empty();
   if (!factored && factor_fits_ && borders_.solve({matrix_, factor(), face_}, apart_, right, p))
     return;
-  if (!factored && !factor_fits_ && worth_refining(std::ssize(face)) && refine(face, right, tolerance, p)) return;
+  if (!factored && !factor_fits_ && worth_refining(std::ssize(face)) &&
+      refine(face, right, tolerance, p))
+    return;
   if (!factored) {
     face_ = face;
     factorize(matrix_, face_, factor());

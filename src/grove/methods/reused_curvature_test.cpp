@@ -68,6 +68,52 @@ TEST(ReusedCurvature, SolvesOnAnyFaceAsTheWholeMatrixSays) {
   EXPECT_EQ(curvature.factorizations(), 3u);                  // than one step with all of M
 }
 
+/// Coordinates of 0 .. dimension - 1 of which a few have changed sides.
+std::vector<Index> changed_face(const std::vector<Index>& face, std::uint64_t seed, int changes) {
+  KeyedRandom random(RandomKey{.seed = seed, .purpose = Purpose::synthetic});
+  std::vector<bool> inside(dimension);
+  for (const Index k : face) inside[k] = true;
+  for (int change = 0; change < changes; ++change) {
+    const auto k = static_cast<Index>(random.below(dimension));
+    inside[k] = !inside[k];
+  }
+  std::vector<Index> result;
+  for (Index k = 0; k < dimension; ++k)
+    if (inside[k]) result.push_back(k);
+  return result;
+}
+
+// Coordinates come, leave and come back; more of them in all than are kept at once.
+TEST(ReusedCurvature, OneFactorServesAllFacesNearItsOwn) {
+  ReusedCurvature curvature;
+  curvature.set(random_definite(9));
+  const std::vector<Index> face = changed_face(all_coordinates(), 1, 80);
+  expect_solves(curvature, face, random_vector(10));
+  for (std::uint64_t seed = 2; seed < 40; ++seed)
+    expect_solves(curvature, changed_face(face, seed, 1 + static_cast<int>(seed) % 12),
+                  random_vector(seed));
+  EXPECT_EQ(curvature.factorizations(), 1u);
+  expect_solves(curvature, changed_face(face, 50, 60), random_vector(51));
+  EXPECT_EQ(curvature.factorizations(), 2u);
+}
+
+// The one that comes is all but a multiple of another: no border can tell them apart.
+TEST(ReusedCurvature, ANewFactorIsMadeWhereBordersFail) {
+  ReusedCurvature curvature;
+  Matrix matrix = random_definite(11);
+  matrix.row(5) = matrix.row(9);
+  matrix.col(5) = matrix.col(9);
+  matrix(5, 5) = matrix(9, 9) * (1 + 1e-13);
+  curvature.set(matrix);
+  std::vector<Index> face = all_coordinates();
+  face.erase(face.begin() + 5);
+  expect_solves(curvature, face, random_vector(12));
+  Vector found;
+  curvature.solve(all_coordinates(), random_vector(12), 1e-10, found);
+  EXPECT_EQ(curvature.factorizations(), 2u);
+  EXPECT_TRUE(found.allFinite());
+}
+
 TEST(ReusedCurvature, KeepsTheFactorThroughSmallChangesAndAnswersForTheNewMatrix) {
   ReusedCurvature curvature;
   const Matrix matrix = random_definite(3);

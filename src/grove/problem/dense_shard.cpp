@@ -52,8 +52,9 @@ double DenseShard::squared_norm() const {
 void DenseShard::sum_squares(std::span<const double> weights, Vector& sum) const {
   sum.setZero(dimension_);
   for (Index row = 0; row < samples_; ++row)
-    sum.array() += weights[row] *
-                   Eigen::Map<const Vector>(numbers_.data() + row * stride_, dimension_).array().square();
+    sum.array() +=
+        weights[row] *
+        Eigen::Map<const Vector>(numbers_.data() + row * stride_, dimension_).array().square();
 }
 
 DenseShard::Rows DenseShard::rows(Batch batch, Index begin, Index count) const {

@@ -31,11 +31,11 @@ class Batch {
 
 /// Buffers of one thread, so that objectives are const, shareable and never allocate when warm.
 struct ObjectiveScratch {
-  AlignedNumbers block;            ///< rows in work and their derivatives
-  std::vector<double> curvatures;  ///< of every sample, for one product or sketch
-  std::vector<std::uint32_t> taken;     ///< samples of a sketch
+  AlignedNumbers block;              ///< rows in work and their derivatives
+  std::vector<double> curvatures;    ///< of every sample, for one product or sketch
+  std::vector<std::uint32_t> taken;  ///< samples of a sketch
   std::vector<double> taken_curvatures;
-  Vector part_vector;              ///< one part of a mean: gradient or Hessian-vector product
+  Vector part_vector;  ///< one part of a mean: gradient or Hessian-vector product
   Matrix part_hessian;
 };
 

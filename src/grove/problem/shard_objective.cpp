@@ -32,8 +32,8 @@ Shard make_shard(Features features, bool intercept, const kernels::Kernels& kern
 }
 
 /// Takes each sample with the chance min(1, curvature / level), and at a curvature of at least the
-/// level, so that sums are right in the mean and the samples that matter are all there. The level is
-/// that at which so many are taken. Chances are carried over from sample to sample: no random
+/// level, so that sums are right in the mean and the samples that matter are all there. The level
+/// is that at which so many are taken. Chances are carried over from sample to sample: no random
 /// numbers, and neighbours stand for each other.
 void take_by_curvature(Index count, ObjectiveScratch& scratch) {
   const auto& curvatures = scratch.curvatures;
@@ -113,8 +113,7 @@ class ShardObjective final : public Objective {
     scratch.curvatures.resize(samples());
     pass(x, Batch::all(), {.curvatures = scratch.curvatures.data()}, scratch);
     take_by_curvature(samples_to_take, scratch);
-    sum_hessian(*dense, Batch::of(scratch.taken), scratch.taken_curvatures, hessian,
-                scratch.block);
+    sum_hessian(*dense, Batch::of(scratch.taken), scratch.taken_curvatures, hessian, scratch.block);
     dense->sum_squares(scratch.curvatures, scratch.part_vector);
     hessian.diagonal() = hessian.diagonal().cwiseMax(scratch.part_vector);
     finish_hessian(Batch::all(), hessian);
@@ -187,7 +186,8 @@ class ShardObjective final : public Objective {
     Matrix gram;
     AlignedNumbers memory;
     const std::vector<double> ones(samples(), 1.0);
-    std::visit([&](const auto& shard) { sum_hessian(shard, Batch::all(), ones, gram, memory); }, shard_);
+    std::visit([&](const auto& shard) { sum_hessian(shard, Batch::all(), ones, gram, memory); },
+               shard_);
     gram *= bend * sample_weight(Batch::all());
     gram.diagonal().head(penalized_).array() += penalty();
     return gram;

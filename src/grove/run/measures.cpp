@@ -68,8 +68,8 @@ Measures Measurer::measure(const Estimates& estimates) {
       instance_.regularizer.value(result.solution) +
       (theta ? instance_.mean->evaluate(*theta, Batch::all(), nullptr, nullptr, scratch_) : value);
   result.nonzeros = (result.solution.head(instance_.features).array() != 0).count();
-  result.finite =
-      std::isfinite(result.consensus_error) && std::isfinite(result.stationarity) && result.solution.allFinite();
+  result.finite = std::isfinite(result.consensus_error) && std::isfinite(result.stationarity) &&
+                  result.solution.allFinite();
   return result;
 }
 

@@ -75,6 +75,23 @@ TEST(Run, MeasuresEveryFewRoundsAndTheLast) {
   EXPECT_EQ(rounds, (std::vector<Round>{0, 4, 8, 10}));
 }
 
+TEST(Run, EndsTheSameWayWhetherOrNotAnybodyLooksAtTheTrace) {
+  Config config = small();
+  config.penalty = {};  // auto
+  for (const double tolerance : {1e-2, 1e-6}) {
+    config.tolerance = tolerance;
+    const RunRecord watched = must_run(config);
+    RunHooks hooks;
+    hooks.trace_wanted = false;
+    const RunRecord alone = must_run(config, hooks);
+    EXPECT_EQ(alone.outcome.rounds, watched.outcome.rounds);
+    EXPECT_EQ(alone.solution, watched.solution);
+    EXPECT_EQ(alone.objective, watched.objective);
+    EXPECT_LT(alone.trace.size(), watched.trace.size());
+    EXPECT_EQ(alone.trace.back().round, watched.trace.back().round);
+  }
+}
+
 TEST(Run, AnInterruptEndsItWithWhatWasDone) {
   Config config = small();
   config.measure_every = 4;
