@@ -1,4 +1,7 @@
+#include <malloc.h>
+
 #include <cstdio>
+#include <limits>
 #include <memory>
 
 #include "command.h"
@@ -59,7 +62,17 @@ Result<int> report(const TrainSettings& settings, const RunRecord& record) {
   return exit_code(record.outcome.status);
 }
 
+/// Memory that goes back to the system comes again page by page, each with a stop; and what a run
+/// frees it soon needs again.
+void keep_freed_memory() {
+  constexpr int most = 32 << 20;  // that glibc takes as the first
+  ::mallopt(M_MMAP_THRESHOLD, most);
+  ::mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  ::mallopt(M_TOP_PAD, most);
+}
+
 Result<int> train(TrainSettings& settings) {
+  keep_freed_memory();
   const Status outputs =
       together(speaks() ? check_outputs(settings.outputs, inputs_of(settings.config)) : success());
   if (!outputs) return outputs.error();

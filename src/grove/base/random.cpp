@@ -27,9 +27,9 @@ double KeyedRandom::normal() {
 
 std::uint64_t KeyedRandom::below(std::uint64_t bound) {
   // Rejecting the incomplete last interval keeps every value equally likely.
-  const std::uint64_t rejected = (max() % bound + 1) % bound;
+  // It is shorter than the bound: few draws need to know where it begins.
   std::uint64_t drawn = (*this)();
-  while (drawn > max() - rejected) drawn = (*this)();
+  while (drawn > max() - bound && drawn > max() - (max() % bound + 1) % bound) drawn = (*this)();
   return drawn % bound;
 }
 

@@ -26,10 +26,11 @@ struct Coupling {
   }
   /// sum = hessian + this, both triangles.
   void add_to(const Matrix& hessian, Matrix& sum) const {
-    sum = hessian;
     if (matrix) {
-      sum += *matrix;
+      combine_lower(1, hessian, 1, *matrix, sum);
       mirror_lower_triangle(sum);
+    } else {
+      sum = hessian;
     }
     sum.diagonal().array() += scalar;
     if (diagonal) sum.diagonal() += *diagonal;

@@ -49,9 +49,9 @@ bool differ(CurvatureForm form, double limit, const Matrix& told, const Matrix& 
     const auto ratio = now.diagonal().cwiseQuotient(told.diagonal());
     return !(ratio.maxCoeff() < limit && ratio.minCoeff() > 1 / limit);
   }
-  buffer = limit * told - now;
+  combine_lower(limit, told, -1, now, buffer);
   if (!factorize_cholesky(buffer)) return true;
-  buffer = limit * now - told;
+  combine_lower(limit, now, -1, told, buffer);
   return !factorize_cholesky(buffer);
 }
 
@@ -149,18 +149,21 @@ const Vector& CurvatureDruidAgent::floor_of(const Matrix& hessian) {
 /// agents which see little of a direction learn how stiff the network is in it: averaging by
 /// gossip, at most one step of it per refresh.
 void CurvatureDruidAgent::look_at_curvature(Matrix& result) {
-  result = newton_.hessian();
-  result.diagonal() += floor_of(newton_.hessian());
+  const Matrix& hessian = newton_.hessian();
+  const Vector& floor = floor_of(hessian);
   const double size = std::sqrt(x_.squaredNorm() / static_cast<double>(x_.size()));
   const double kink = size > 0 ? kink_stiffness * share_.l1 / size : 0.0;
-  for (Index k = 0; k < x_.size(); ++k)
-    if (k < share_.regularized && x_[k] == 0) result(k, k) += kink;
   const double neighbours = static_cast<double>(links_->weights().working());
-  result *= scale();
-  if (neighbours == 0) return;
+  const double own = (neighbours > 0 ? 1 - blend : 1) * scale();
   // The sum is that of (C_i + C_j)/2 over links: twice their mean, less C_i, is the mean of C_j.
-  result = (1 - blend) * result + (2 * blend / neighbours) * links_->weights().sum();
-  links_->weights().own().add_to(-blend, result);
+  if (neighbours > 0) {
+    combine_lower(own, hessian, 2 * blend / neighbours, links_->weights().sum(), result);
+    links_->weights().own().add_to(-blend, result);
+  } else {
+    result = own * hessian;
+  }
+  for (Index k = 0; k < x_.size(); ++k)
+    result(k, k) += own * (floor[k] + (k < share_.regularized && x_[k] == 0 ? kink : 0.0));
 }
 
 /// For identical quadratics the penalties at an agent should sum to its Hessian over sqrt(1 - w^2),

@@ -88,16 +88,36 @@ void SparseShard::add_combination(const Rows& rows, const double* weights, doubl
 template <class Values>
 void SparseShard::add_squares(const Rows& rows, const double* curvatures, Matrix& hessian,
                               Values values) const {
+  constexpr Index together = 4;
   double* const start = hessian.data();
   const Index stride = hessian.outerStride();
   for (Index n = 0; n < rows.count; ++n) {
     const Index k = rows.nth(n);
     const Row entries = row(rows.row(k));
-    for (Index left = 0; left < entries.count; ++left) {
+    // Several columns at a time: as many loops less, whose ends are hard to foresee.
+    Index left = 0;
+    for (; left + together <= entries.count; left += together) {
+      double* columns[together];
+      double weights[together];
+      for (Index c = 0; c < together; ++c) {
+        columns[c] = start + stride * entries.columns[left + c];
+        weights[c] = curvatures[k] * values.of(entries.values, left + c);
+        for (Index above = 0; above <= c; ++above)
+          columns[above][entries.columns[left + c]] +=
+              weights[above] * values.of(entries.values, left + c);
+      }
+      for (Index j = left + together; j < entries.count; ++j) {
+        const Index row_index = entries.columns[j];
+        const double value = values.of(entries.values, j);
+#pragma GCC unroll 4
+        for (Index c = 0; c < together; ++c) columns[c][row_index] += weights[c] * value;
+      }
+    }
+    for (; left < entries.count; ++left) {
       double* column = start + stride * entries.columns[left];
-      const double weighted = curvatures[k] * values.of(entries.values, left);
+      const double weight = curvatures[k] * values.of(entries.values, left);
       for (Index j = left; j < entries.count; ++j)
-        column[entries.columns[j]] += weighted * values.of(entries.values, j);
+        column[entries.columns[j]] += weight * values.of(entries.values, j);
     }
   }
 }

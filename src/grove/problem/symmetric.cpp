@@ -31,6 +31,14 @@ void add_packed_product(std::span<const float> matrix, double factor, const Vect
   fastest().add_symmetric_packed(matrix.data(), v.size(), factor, v.data(), result.data());
 }
 
+void combine_lower(double a, const Matrix& A, double b, const Matrix& B, Matrix& result) {
+  const Index size = A.rows();
+  result.resize(size, size);
+  for (Index column = 0; column < size; ++column)
+    result.col(column).tail(size - column) =
+        a * A.col(column).tail(size - column) + b * B.col(column).tail(size - column);
+}
+
 /// Tile by tile, so that both pictures of one stay in the cache.
 void mirror_lower_triangle(Matrix& matrix) {
   constexpr Index tile = 16;

@@ -19,6 +19,9 @@ void add_column(const Matrix& matrix, Index column, double factor, Vector& resul
 void add_packed_product(std::span<const float> matrix, double factor, const Vector& v,
                         Vector& result);
 
+/// result = a A + b B, on the lower triangle; above it stands anything.
+void combine_lower(double a, const Matrix& A, double b, const Matrix& B, Matrix& result);
+
 /// The upper triangle becomes the picture of the lower one.
 void mirror_lower_triangle(Matrix& matrix);
 
