@@ -62,6 +62,10 @@ Result<int> report(const TrainSettings& settings, const RunRecord& record) {
   return exit_code(record.outcome.status);
 }
 
+bool shows_trace(const Outputs& outputs) {
+  return !outputs.record.empty() || !outputs.plot.empty() || outputs.json;
+}
+
 /// Memory that goes back to the system comes again page by page, each with a stop; and what a run
 /// frees it soon needs again.
 void keep_freed_memory() {
@@ -87,8 +91,7 @@ Result<int> train(TrainSettings& settings) {
     ProgressLine line(settings.config, "train", quiet);
     RunHooks hooks = terminal_hooks(line);
     if (!quiet) hooks.noted = print_note;
-    const Outputs& outputs = settings.outputs;
-    hooks.trace_wanted = !quiet || !outputs.record.empty() || !outputs.plot.empty() || outputs.json;
+    hooks.trace_wanted = !quiet || shows_trace(settings.outputs);
     return run_prepared(settings.config, *problem, hooks, *cluster);
   }();
   if (!record) return record.error();

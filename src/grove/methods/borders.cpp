@@ -66,11 +66,9 @@ bool Borders::make_columns(const Factored& factored, const std::vector<Index>& a
     for (Index k = 0; k < size; ++k) place_[factored.base[k]] = k;
     placed_ = true;
   }
-  const auto missing = [&] {
-    return std::ranges::count_if(apart,
-                                 [&](Index coordinate) { return kept_[coordinate] == none; });
-  };
-  if (count_ + missing() > columns_.cols()) {
+  const auto missing =
+      std::ranges::count_if(apart, [&](Index coordinate) { return kept_[coordinate] == none; });
+  if (count_ + missing > columns_.cols()) {
     count_ = 0;
     std::ranges::fill(kept_, none);
   }

@@ -12,7 +12,7 @@ namespace grove {
 /// half a solve, is kept for the next faces. The same answers whatever is kept.
 class Borders {
  public:
-  /// Of a matrix, one of which the borders were not told, on the face `base`.
+  /// The same at every call, until forget().
   struct Factored {
     const Matrix& matrix;             ///< both triangles
     Eigen::Ref<const Matrix> factor;  ///< lower, of the matrix on the base

@@ -85,10 +85,10 @@ int CoupledNewton::minimize(const CoupledModel& model, const NewtonBudget& budge
 
 int CoupledNewton::step_on_all(Job& job, int steps) {
   double first_promise = 0;
-  bool rough = job.budget.rough > 0;
+  Detail least = job.budget.sketch > 0 ? Detail::sketch : Detail::whole;
   for (int step = 1; step <= steps; ++step) {
     look(job);
-    prepare_curvature(job, rough);
+    prepare_curvature(job, least);
     propose(job, job.point(), {last_.gradient, last_.bend}, proposal_);
     if (below_rounding(proposal_.promise, last_.model_value())) {
       job.point() = proposal_.target;
@@ -96,7 +96,7 @@ int CoupledNewton::step_on_all(Job& job, int steps) {
     }
     const double gained = advance(job, Batch::all(), last_);
     if (step == 1) first_promise = proposal_.promise;
-    rough = rough && proposal_.promise > job.budget.rough * first_promise;
+    if (proposal_.promise < job.budget.sketch * first_promise) least = Detail::whole;
     if ((job.budget.thrifty && as_quadratic(gained, proposal_.promise)) ||
         proposal_.promise < job.budget.decrease * first_promise)
       return step;
@@ -243,20 +243,22 @@ void CoupledNewton::look(Job& job) {
 }
 
 /// A Hessian that failed was taken too far away, or over too few samples.
-void CoupledNewton::prepare_curvature(Job& job, bool rough) {
-  if (curvature_.known() && !curvature_failed_ && (rough || !curvature_is_sketch_)) return;
+void CoupledNewton::prepare_curvature(Job& job, Detail least) {
+  if (curvature_.known() && !curvature_failed_ && (least == Detail::sketch || detail_ == least))
+    return;
+  // Of fewer than 2 d samples steps overshoot; of more than half it saves little.
   const Index sketch = std::max(samples_ / 4, 2 * job.point().size());
-  if (rough && hessian_batch_ == samples_ && 2 * sketch <= samples_) {
+  detail_ = Detail::whole;
+  if (least == Detail::sketch && hessian_batch_ == samples_ && 2 * sketch <= samples_) {
     const Index taken =
         curvature_.take_sketch(job.model.objective, job.point(), sketch, job.workspace.objective);
     job.cost.hessian_samples += taken;
-    curvature_is_sketch_ = taken < samples_;
+    if (taken < samples_) detail_ = Detail::sketch;
   } else {
     if (curvature_failed_) hessian_batch_ = std::min(samples_, 2 * hessian_batch_);
     const Batch batch = draw(job, Purpose::hessian_batch, hessian_batch_);
     curvature_.take(job.model.objective, job.point(), batch, job.workspace.objective);
     job.cost.hessian_samples += hessian_batch_;
-    curvature_is_sketch_ = false;
   }
   curvature_failed_ = false;
 }
@@ -314,13 +316,13 @@ Batch CoupledNewton::draw(Job& job, Purpose purpose, Index size) const {
                            job.workspace);
 }
 
-void CoupledNewton::take_hessian(const Objective& objective, const SolverTurn& turn,
-                                 Workspace& workspace, Cost& cost, bool rough) {
+void CoupledNewton::take_hessian(Detail detail, const Objective& objective, const SolverTurn& turn,
+                                 Workspace& workspace, Cost& cost) {
   const Regularizer none;
   const NewtonBudget no_steps{};
   const CoupledModel model{objective, workspace.point, workspace.pull, {}, {}, none};
   Job job{model, no_steps, turn, workspace, cost};
-  prepare_curvature(job, rough);
+  prepare_curvature(job, detail);
 }
 
 void CoupledNewton::save(ByteWriter& writer) const {

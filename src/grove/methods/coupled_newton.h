@@ -9,11 +9,15 @@
 
 namespace grove {
 
+/// Of a Hessian: of all samples (or those of the sampling's batch), or something near it that is
+/// cheaper.
+enum class Detail { whole, sketch };
+
 struct NewtonBudget {
   int steps = 1;          ///< at most
   bool thrifty = false;   ///< stop once the model was as quadratic as Newton's method assumes
   double decrease = 0.0;  ///< stop when a step promises less than this share of the first's promise
-  double rough = 0.0;     ///< sketched Hessians will do while steps promise more than this share
+  double sketch = 0.0;    ///< sketches of Hessians do while steps promise more than this share
 };
 
 /// Newton steps with backtracking (proximal Newton where r is not trivial) on one agent's local
@@ -30,9 +34,10 @@ class CoupledNewton {
   int minimize(const CoupledModel& model, const NewtonBudget& budget, const SolverTurn& turn,
                Workspace& workspace, Cost& cost);
 
-  /// Makes sure of a Hessian of f: taken at workspace.point if there is none, or none that holds.
-  void take_hessian(const Objective& objective, const SolverTurn& turn, Workspace& workspace,
-                    Cost& cost, bool rough = false);
+  /// Makes sure of a Hessian of f, or more than that: taken at workspace.point if there is none, or
+  /// none that holds.
+  void take_hessian(Detail detail, const Objective& objective, const SolverTurn& turn,
+                    Workspace& workspace, Cost& cost);
   const Matrix& hessian() const { return curvature_.hessian(); }  ///< that steps use
   std::uint64_t hessians_taken() const { return curvature_.taken(); }
 
@@ -65,7 +70,7 @@ class CoupledNewton {
   void evaluate(Job& job, Batch batch, Evaluation& at) const;
   double evaluate_in_groups(Job& job, Batch batch, Evaluation& mean);
   void look(Job& job);
-  void prepare_curvature(Job& job, bool rough = false);
+  void prepare_curvature(Job& job, Detail least = Detail::whole);
   struct Slope;
   void propose(Job& job, const Vector& at, const Slope& slope, Proposal& proposal);
   void anchored_steps(Job& job, int steps);
@@ -80,9 +85,9 @@ class CoupledNewton {
   Index gradient_batch_;
   Index hessian_batch_;
   LocalCurvature curvature_;
-  bool curvature_is_sketch_ = false;  ///< never between activations
-  bool curvature_failed_ = false;     ///< it did not explain a step: take another
-  Evaluation last_;                   ///< over all samples, where the latest activation ended
+  Detail detail_ = Detail::whole;  ///< of it; whole between activations
+  bool curvature_failed_ = false;  ///< it did not explain a step: take another
+  Evaluation last_;                ///< over all samples, where the latest activation ended
 
   // Buffers, of no meaning between activations.
   Evaluation next_;            ///< where a step may lead

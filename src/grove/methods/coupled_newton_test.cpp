@@ -157,14 +157,14 @@ TEST(CoupledNewton, EndsWithTheWholeHessianWhateverItBeganWith) {
   workspace.point = trial.anchor;
   const Regularizer none;
   const SolverTurn turn{.seed = 5, .agent = AgentId{2}, .activation = {1, 30}};
-  newton.take_hessian(*trial.objective, turn, workspace, trial.cost, true);
+  newton.take_hessian(Detail::sketch, *trial.objective, turn, workspace, trial.cost);
   EXPECT_NEAR(static_cast<double>(trial.cost.hessian_samples), samples / 4, 2);
   const Vector& anchor = trial.anchor;
   newton.minimize({*trial.objective, anchor, trial.pull, {trial.coupling}, {trial.coupling}, none},
-                  {.steps = 30, .decrease = 1e-12, .rough = 1e-3}, turn, workspace, trial.cost);
+                  {.steps = 30, .decrease = 1e-12, .sketch = 1e-3}, turn, workspace, trial.cost);
   EXPECT_LT(trial.model_gradient(workspace.point).norm(), 1e-9);
   const auto before = trial.cost.hessian_samples;
-  newton.take_hessian(*trial.objective, turn, workspace, trial.cost);
+  newton.take_hessian(Detail::whole, *trial.objective, turn, workspace, trial.cost);
   EXPECT_EQ(trial.cost.hessian_samples, before) << "the last steps had taken one";
   const Matrix want = trial.mean_hessian(Trial::everyone(), workspace.point);
   EXPECT_LT((newton.hessian() - want).norm(), 0.2 * want.norm());
@@ -178,9 +178,9 @@ TEST(CoupledNewton, ASketchGivesWayToTheWholeHessianWhenThatIsAskedFor) {
   workspace.point = Vector::Constant(2, 0.3);
   const SolverTurn turn{.seed = 5, .agent = AgentId{2}, .activation = {1, 30}};
   const Matrix want = trial.mean_hessian(Trial::everyone(), workspace.point);
-  newton.take_hessian(*trial.objective, turn, workspace, trial.cost, true);
+  newton.take_hessian(Detail::sketch, *trial.objective, turn, workspace, trial.cost);
   EXPECT_GT((newton.hessian() - want).norm(), 1e-6 * want.norm());
-  newton.take_hessian(*trial.objective, turn, workspace, trial.cost);
+  newton.take_hessian(Detail::whole, *trial.objective, turn, workspace, trial.cost);
   EXPECT_LT((newton.hessian() - want).norm(), 1e-12 * want.norm());
 }
 

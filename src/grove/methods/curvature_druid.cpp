@@ -15,7 +15,7 @@ constexpr double usual_refreshes = 8;    ///< more than any run measured so far 
 constexpr double scale_limit = 2;        ///< a larger change of the scale is told, too
 constexpr double kink_stiffness = 5;     ///< 3 to 10 did about as well on w8a, 1 and 30 worse
 constexpr double blend = 0.5;  ///< weight of the neighbours' curvatures in what an agent tells
-constexpr NewtonBudget introduction{.steps = 30, .decrease = 1e-4, .rough = 1e-3};
+constexpr NewtonBudget introduction{.steps = 30, .decrease = 1e-4, .sketch = 1e-3};
 
 std::optional<Theta> make_theta(const CurvatureDruidOptions& options, const AgentContext& context) {
   if (!options.theta_penalty || context.regularizer.trivial()) return std::nullopt;
@@ -87,13 +87,14 @@ void CurvatureDruidAgent::introduce(const Activation& activation, Workspace& wor
   const SolverTurn turn{context_.seed, context_.id, activation};
   workspace.point = x_;
   workspace.pull.setZero();
-  newton_.take_hessian(*context_.objective, turn, workspace, cost_, options_.solve_alone);
+  newton_.take_hessian(options_.solve_alone ? Detail::sketch : Detail::whole, *context_.objective,
+                       turn, workspace, cost_);
   if (options_.solve_alone) {
     const Coupling ridge{.diagonal = &floor_of(newton_.hessian())};
     newton_.minimize({*context_.objective, x_, workspace.pull, ridge, ridge, share_}, introduction,
                      turn, workspace, cost_);
     move_to(workspace.point);
-    newton_.take_hessian(*context_.objective, turn, workspace, cost_);
+    newton_.take_hessian(Detail::whole, *context_.objective, turn, workspace, cost_);
   }
   publish(activation);
 }

@@ -66,8 +66,8 @@ void solve_upper(const Eigen::Ref<const Matrix>& factor, Eigen::Ref<Vector> vect
 }
 
 void solve_cholesky(const Eigen::Ref<const Matrix>& factor, Eigen::Ref<Vector> vector) {
-  solve_lower(factor, vector);
-  solve_upper(factor, vector);
+  fastest().solve_lower(factor.data(), factor.outerStride(), factor.rows(), vector.data());
+  fastest().solve_upper(factor.data(), factor.outerStride(), factor.rows(), vector.data());
 }
 
 }  // namespace grove
