@@ -8,6 +8,7 @@
 #include "grove/report/summary.h"
 #include "grove/run/json_format.h"
 #include "grove/run/run.h"
+#include "memory.h"
 #include "outputs.h"
 #include "processes.h"
 #include "terminal.h"
@@ -119,6 +120,7 @@ Result<int> report(const CompareSettings& settings, const NamedRuns& runs) {
 }
 
 Result<int> compare(CompareSettings& settings) {
+  prepare_memory();
   const Status outputs =
       together(speaks() ? check_outputs(settings.outputs, inputs_of(settings.config)) : success());
   if (!outputs) return outputs.error();

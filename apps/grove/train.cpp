@@ -1,13 +1,11 @@
-#include <malloc.h>
-
 #include <cstdio>
-#include <limits>
 #include <memory>
 
 #include "command.h"
 #include "grove/report/summary.h"
 #include "grove/run/json_format.h"
 #include "grove/run/run.h"
+#include "memory.h"
 #include "outputs.h"
 #include "processes.h"
 #include "terminal.h"
@@ -66,17 +64,8 @@ bool shows_trace(const Outputs& outputs) {
   return !outputs.record.empty() || !outputs.plot.empty() || outputs.json;
 }
 
-/// Memory that goes back to the system comes again page by page, each with a stop; and what a run
-/// frees it soon needs again.
-void keep_freed_memory() {
-  constexpr int most = 32 << 20;  // that glibc takes as the first
-  ::mallopt(M_MMAP_THRESHOLD, most);
-  ::mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
-  ::mallopt(M_TOP_PAD, most);
-}
-
 Result<int> train(TrainSettings& settings) {
-  keep_freed_memory();
+  prepare_memory();
   const Status outputs =
       together(speaks() ? check_outputs(settings.outputs, inputs_of(settings.config)) : success());
   if (!outputs) return outputs.error();
