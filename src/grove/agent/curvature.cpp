@@ -179,6 +179,12 @@ void Curvature::add_product(double factor, const Vector& v, Vector& result) cons
   }
 }
 
+void Curvature::add_products(const std::array<const Vector*, 2>& vs,
+                             const std::array<Vector*, 2>& results) const {
+  if (form_.shape == CurvatureShape::full) return add_packed_products(numbers_, vs, results);
+  for (std::size_t k = 0; k < vs.size(); ++k) add_product(1, *vs[k], *results[k]);
+}
+
 void Curvature::add_to(double factor, Matrix& lower) const {
   const float* number = numbers_.data();
   switch (form_.shape) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -55,6 +56,9 @@ class Curvature {
   void append_words(std::vector<double>& words) const;  ///< what from_words reads
 
   void add_product(double factor, const Vector& v, Vector& result) const;  ///< += factor C v
+  /// Of two vectors at once, which takes less time; either gets the same bits.
+  void add_products(const std::array<const Vector*, 2>& vs,
+                    const std::array<Vector*, 2>& results) const;
   /// += factor C, on the lower triangle; above it stands anything.
   void add_to(double factor, Matrix& lower) const;
 

@@ -72,6 +72,17 @@ void CurvatureBroadcastLinks::bend(Index slot, const Eigen::Ref<const Vector>& e
   bent.col(slot) = product_;
 }
 
+/// Both bends at once.
+void CurvatureBroadcastLinks::bend_both(Index slot, const Vector& x) {
+  apart_ = x - middle_.col(slot);
+  their_apart_ = heard_.col(slot) - middle_.col(slot);
+  product_.setZero(x.size());
+  their_product_.setZero(x.size());
+  weights_.add_products(slot, {&apart_, &their_apart_}, {&product_, &their_product_});
+  bent_.col(slot) = product_;
+  their_bent_.col(slot) = their_product_;
+}
+
 /// The two ends of a link do the same to the same numbers, so that their middles stay equal and
 /// their duals opposite. That is why one and zero are factors, and the share a common one.
 void CurvatureBroadcastLinks::move_middle(Index slot, const Vector& x, bool spoke) {
@@ -84,8 +95,12 @@ void CurvatureBroadcastLinks::move_middle(Index slot, const Vector& x, bool spok
   constexpr double share = 0.5 * relaxation;
   const double here = spoke ? 1 : 0, there = heard_now_[slot] ? 1 : 0;
   auto bent = bent_.col(slot), their_bent = their_bent_.col(slot);
-  if (spoke) bend(slot, x, bent_);
-  if (heard_now_[slot]) bend(slot, theirs, their_bent_);
+  if (spoke && heard_now_[slot])
+    bend_both(slot, x);
+  else if (spoke)
+    bend(slot, x, bent_);
+  else
+    bend(slot, theirs, their_bent_);
   dual_.col(slot) += share * (here * bent - there * their_bent);
   middle += share * (here * (x - middle) + there * (theirs - middle));
   product_ = share * (here * bent + there * their_bent);
@@ -103,8 +118,7 @@ void CurvatureBroadcastLinks::end_round(const Vector& x, bool spoke) {
     const bool theirs_is_new = next_theirs_[slot].known();
     if (theirs_is_new) weights_.set_theirs(slot, std::exchange(next_theirs_[slot], {}));
     if (!weights_.works(slot) || !(own_is_new || theirs_is_new)) continue;
-    bend(slot, x, bent_);
-    bend(slot, heard_.col(slot), their_bent_);
+    bend_both(slot, x);
   }
 }
 

@@ -34,6 +34,7 @@ class CurvatureBroadcastLinks final : public CurvatureLinks {
   void load(ByteReader& reader) override;
 
  private:
+  void bend_both(Index slot, const Vector& x);
   void bend(Index slot, const Eigen::Ref<const Vector>& end, Matrix& bent);
   void move_middle(Index slot, const Vector& x, bool spoke);
 
@@ -47,7 +48,8 @@ class CurvatureBroadcastLinks final : public CurvatureLinks {
   Matrix their_bent_;                   ///< column per slot: P_ij (x_j - z_ij)
   std::vector<char> heard_now_;         ///< whether the neighbour spoke in this round
   std::vector<double> spoken_;
-  Vector apart_, product_;  ///< buffers: x - z_ij, and what P_ij makes of it
+  // Buffers: x - z_ij of the two ends, and what P_ij makes of it.
+  Vector apart_, product_, their_apart_, their_product_;
 };
 
 }  // namespace grove

@@ -83,6 +83,12 @@ void LinkWeights::add_product(std::size_t slot, double factor, const Vector& v,
   result += own_part_ + their_part_;
 }
 
+void LinkWeights::add_products(std::size_t slot, const std::array<const Vector*, 2>& vs,
+                               const std::array<Vector*, 2>& results) const {
+  if (means_[slot].known()) return means_[slot].add_products(vs, results);
+  for (std::size_t k = 0; k < vs.size(); ++k) add_product(slot, 1, *vs[k], *results[k]);
+}
+
 void LinkWeights::add_weight(std::size_t slot, Matrix& matrix) const {
   if (means_[slot].known()) return means_[slot].add_to(1, matrix);
   own_.add_to(0.5, matrix);

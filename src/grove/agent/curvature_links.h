@@ -34,6 +34,9 @@ class LinkWeights {
 
   /// result += factor P_ij v, the same at both ends: of a stored P_ij, or of halves rounded apart.
   void add_product(std::size_t slot, double factor, const Vector& v, Vector& result) const;
+  /// The same of two vectors at once, with factor 1.
+  void add_products(std::size_t slot, const std::array<const Vector*, 2>& vs,
+                    const std::array<Vector*, 2>& results) const;
   const Matrix& sum() const;  ///< of P_ij over the working links; its lower triangle
   /// Another one whenever the sum may be another.
   std::uint64_t version() const { return version_; }

@@ -74,6 +74,11 @@ struct Kernels {
   void (*add_symmetric_packed)(const float* matrix, Index dimension, double factor, const double* x,
                                double* result);
 
+  /// results[k] += A xs[k] for two vectors, A packed: read once for both. Either gets the same
+  /// bits.
+  void (*add_symmetric_packed_twice)(const float* matrix, Index dimension, const double* const* xs,
+                                     double* const* results);
+
   /// result += factor column, of so many numbers.
   void (*add_column)(const double* column, Index dimension, double factor, double* result);
 

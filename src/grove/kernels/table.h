@@ -19,6 +19,7 @@ constexpr Kernels table_of(const char* name) {
           .add_gram = add_gram<Set>,
           .add_symmetric = add_symmetric<Set>,
           .add_symmetric_packed = add_symmetric_packed<Set>,
+          .add_symmetric_packed_twice = add_symmetric_packed_twice<Set>,
           .add_column = add_column<Set>,
           .cholesky = cholesky<Set>,
           .solve_lower = solve_lower<Set>,

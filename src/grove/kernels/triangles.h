@@ -99,6 +99,50 @@ void add_symmetric_packed(const float* matrix, Index dimension, double factor, c
   add_product_with<Set>(PackedColumns{matrix, dimension}, dimension, factor, x, result);
 }
 
+/// results[k] += A xs[k] for two vectors, two columns and the rows that mirror them at a time.
+template <class Set>
+void add_symmetric_packed_twice(const float* matrix, Index dimension, const double* const* xs,
+                                double* const* results) {
+  constexpr Index together = 2, vectors = 2;
+  const PackedColumns lower{matrix, dimension};
+  const auto add_rows = [&](Index column, Index begin, Index end) {
+    for (Index v = 0; v < vectors; ++v)
+      add_plainly<Set>(lower, column, begin, end, 1, xs[v], results[v]);
+  };
+  Index column = 0;
+  for (; column + together <= dimension; column += together) {
+    const Index below = column + together;
+    const float* entries[together];
+    Pack<Set> scaled[together][vectors], sum[together][vectors] = {};
+    for (Index c = 0; c < together; ++c) {
+      add_rows(column + c, column + c, below);
+      entries[c] = lower.at(0, column + c);
+      for (Index v = 0; v < vectors; ++v) scaled[c][v] = splat<Set>(xs[v][column + c]);
+    }
+    Index row = below;
+    for (; row + Set::lanes <= dimension; row += Set::lanes) {
+      Pack<Set> entry[together];
+      for (Index c = 0; c < together; ++c) entry[c] = load_numbers<Set>(entries[c] + row);
+#pragma GCC unroll 2
+      for (Index v = 0; v < vectors; ++v) {
+        const Pack<Set> at_row = load<Set>(xs[v] + row);
+        Pack<Set> part = load<Set>(results[v] + row);
+#pragma GCC unroll 2
+        for (Index c = 0; c < together; ++c) {
+          part += entry[c] * scaled[c][v];
+          sum[c][v] += entry[c] * at_row;
+        }
+        store<Set>(results[v] + row, part);
+      }
+    }
+    for (Index c = 0; c < together; ++c) {
+      add_rows(column + c, row, dimension);
+      for (Index v = 0; v < vectors; ++v) results[v][column + c] += sum_of_lanes<Set>(sum[c][v]);
+    }
+  }
+  for (; column < dimension; ++column) add_rows(column, column, dimension);
+}
+
 /// result += factor column.
 template <class Set>
 void add_column(const double* column, Index dimension, double factor, double* result) {

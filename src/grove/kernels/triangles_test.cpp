@@ -2,6 +2,7 @@
 // precision.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -124,6 +125,27 @@ TEST_P(EachTriangleKernel, AddsProductsOfTheLowerTriangle) {
     result = start;
     GetParam()->add_symmetric_packed(matrix.packed().data(), size, -3, x.data(), result.data());
     EXPECT_LT(error_of_product(matrix, true, x, start, result), 1e-14) << size;
+  });
+}
+
+// The two ends of a link have the same two vectors, each in its own order.
+TEST_P(EachTriangleKernel, AddsTwoProductsWithTheSameBitsInEitherOrder) {
+  for_each_size([](Index size) {
+    const Lower matrix(size);
+    const auto packed = matrix.packed();
+    const auto x = numbers(size, 1), y = numbers(size, 2), start = numbers(size, 3);
+    auto scaled = x;
+    for (double& number : scaled) number *= -3;
+    auto of_x = start, of_y = start, again_x = start, again_y = start;
+    const std::array<const double*, 2> xs{scaled.data(), y.data()}, turned{y.data(), scaled.data()};
+    const std::array results{of_x.data(), of_y.data()},
+        turned_results{again_y.data(), again_x.data()};
+    GetParam()->add_symmetric_packed_twice(packed.data(), size, xs.data(), results.data());
+    GetParam()->add_symmetric_packed_twice(packed.data(), size, turned.data(),
+                                           turned_results.data());
+    EXPECT_LT(error_of_product(matrix, true, x, start, of_x), 1e-14) << size;
+    EXPECT_EQ(again_x, of_x) << size;
+    EXPECT_EQ(again_y, of_y) << size;
   });
 }
 

@@ -31,6 +31,15 @@ void add_packed_product(std::span<const float> matrix, double factor, const Vect
   fastest().add_symmetric_packed(matrix.data(), v.size(), factor, v.data(), result.data());
 }
 
+void add_packed_products(std::span<const float> matrix, const std::array<const Vector*, 2>& vs,
+                         const std::array<Vector*, 2>& results) {
+  const Index size = vs[0]->size();
+  assert(static_cast<Index>(matrix.size()) >= size * (size + 1) / 2);
+  const std::array from{vs[0]->data(), vs[1]->data()};
+  const std::array to{results[0]->data(), results[1]->data()};
+  fastest().add_symmetric_packed_twice(matrix.data(), size, from.data(), to.data());
+}
+
 void combine_lower(double a, const Matrix& A, double b, const Matrix& B, Matrix& result) {
   const Index size = A.rows();
   result.resize(size, size);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "grove/base/types.h"
@@ -18,6 +19,10 @@ void add_column(const Matrix& matrix, Index column, double factor, Vector& resul
 /// other.
 void add_packed_product(std::span<const float> matrix, double factor, const Vector& v,
                         Vector& result);
+
+/// The same with factor 1 for two vectors, either of which gets the same bits.
+void add_packed_products(std::span<const float> matrix, const std::array<const Vector*, 2>& vs,
+                         const std::array<Vector*, 2>& results);
 
 /// result = a A + b B, on the lower triangle; above it stands anything.
 void combine_lower(double a, const Matrix& A, double b, const Matrix& B, Matrix& result);
