@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -12,14 +13,16 @@ namespace grove::app {
 namespace {
 
 /// The whole large pages between the two.
-void advise_large_pages(std::uintptr_t begin, std::uintptr_t end) {
-  constexpr std::uintptr_t large_page = std::uintptr_t{2} << 20;
-  begin = (begin + large_page - 1) / large_page * large_page;
-  end = end / large_page * large_page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+void advise_large_pages(char* begin, const char* end) {
+  constexpr std::ptrdiff_t large_page = std::ptrdiff_t{2} << 20;
+  const auto into_page =
+      static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(begin) % large_page);
+  if (into_page > 0) begin += large_page - into_page;
+  const std::ptrdiff_t pages = (end - begin) / large_page;
+  if (pages > 0) ::madvise(begin, static_cast<std::size_t>(pages * large_page), MADV_HUGEPAGE);
 }
 
-std::uintptr_t heap_end() { return reinterpret_cast<std::uintptr_t>(::sbrk(0)); }
+char* heap_end() { return static_cast<char*>(::sbrk(0)); }
 
 }  // namespace
 
@@ -30,7 +33,7 @@ void prepare_memory() {
   ::mallopt(M_MMAP_THRESHOLD, largest_threshold);
   ::mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
   ::mallopt(M_TOP_PAD, room);
-  const std::uintptr_t before = heap_end();
+  char* const before = heap_end();
   auto* const any = static_cast<volatile char*>(std::malloc(largest_threshold / 2));
   if (any != nullptr) *any = 0;  // or the compiler would leave both out
   std::free(const_cast<char*>(any));
