@@ -11,9 +11,7 @@
 
 #include "command.h"
 #include "full_program.h"
-#include "grove/run/run.h"
 #include "launcher.h"
-#include "processes.h"
 
 namespace grove::app {
 namespace {
@@ -54,17 +52,6 @@ Command data_command() { return known("data", data_summary); }
 Command network_command() { return known("network", network_summary); }
 Command peer_command() { return known("peer", peer_summary); }
 
-// One process, unless a file of options says otherwise.
-Processes::Processes() = default;
-Processes::~Processes() = default;
-bool speaks() { return true; }
-Status together(const Status& own) { return own; }
-int leave(int exit_code) { return exit_code; }
-
-Result<Cluster*> place_run(Config& config) {
-  if (config.runtime == RuntimeKind::mpi) become_full_program();
-  if (Status status = place(config, nullptr); !status) return status.error();
-  return static_cast<Cluster*>(nullptr);
-}
+Error without_mpi() { become_full_program(); }
 
 }  // namespace grove::app
