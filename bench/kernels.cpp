@@ -10,7 +10,7 @@
 
 #include "grove/base/random.h"
 #include "grove/kernels/kernels.h"
-#include "grove/methods/newton.h"
+#include "grove/local/newton.h"
 #include "grove/problem/objective.h"
 
 namespace {

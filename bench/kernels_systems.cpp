@@ -7,7 +7,7 @@
 #include <Eigen/Cholesky>
 
 #include "grove/base/random.h"
-#include "grove/methods/newton_steps.h"
+#include "grove/local/newton_steps.h"
 #include "grove/problem/symmetric.h"
 #include "kernels.h"
 

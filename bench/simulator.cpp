@@ -6,9 +6,9 @@
 #include <set>
 
 #include "grove/base/random.h"
-#include "grove/run/instance.h"
-#include "grove/run/method_setup.h"
 #include "grove/runtime/simulator.h"
+#include "grove/setup/instance.h"
+#include "grove/setup/method_setup.h"
 #include "support/table.h"
 
 namespace {

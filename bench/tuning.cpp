@@ -12,7 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "grove/base/random.h"
-#include "grove/run/run.h"
+#include "grove/train/run.h"
 #include "support/table.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "grove/run/run.h"
+#include "grove/train/run.h"
 
 namespace grove::experiments {
 

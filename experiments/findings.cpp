@@ -8,7 +8,7 @@
 #include "grove/base/file.h"
 #include "grove/base/text.h"
 #include "grove/network/topology.h"
-#include "grove/run/method_setup.h"
+#include "grove/setup/method_setup.h"
 #include "grove/theory/stability.h"
 
 namespace grove::experiments {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "grove/run/config.h"
+#include "grove/setup/config.h"
 
 namespace grove::experiments {
 

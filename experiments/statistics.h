@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "experiments/cell.h"
-#include "grove/report/plot.h"
+#include "grove/record/plot.h"
 
 namespace grove::experiments {
 

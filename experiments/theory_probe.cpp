@@ -6,11 +6,11 @@
 
 #include <Eigen/Eigenvalues>
 
-#include "grove/methods/local_solver.h"
+#include "grove/local/local_solver.h"
 #include "grove/network/spectrum.h"
-#include "grove/run/method_setup.h"
-#include "grove/run/penalty_number.h"
 #include "grove/runtime/simulator.h"
+#include "grove/setup/method_setup.h"
+#include "grove/setup/scalar_penalty.h"
 
 namespace grove::experiments {
 namespace {
@@ -283,8 +283,8 @@ Result<TheoryReport> examine(Config config, const PreparedProblem& problem, cons
     return Error{"--penalty", "Theorem 1 speaks of one number for all links; expected a number"};
   const bool penalty_chosen = config.penalty.is_auto();
   if (penalty_chosen)
-    config.penalty =
-        automatic_number(*problem.instance.mean, problem.instance.start(), problem.instance.graph);
+    config.penalty = automatic_scalar_penalty(*problem.instance.mean, problem.instance.start(),
+                                              problem.instance.graph);
   auto setup = set_up_method(config, problem.instance);
   if (!setup) return setup.error();
   Probe probe(config, problem, *setup);

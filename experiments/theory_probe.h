@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "grove/run/run.h"
 #include "grove/theory/corollary.h"
 #include "grove/theory/lyapunov.h"
 #include "grove/theory/stability.h"
+#include "grove/train/run.h"
 
 namespace grove::experiments {
 

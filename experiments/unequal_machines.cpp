@@ -62,7 +62,7 @@ std::vector<Cell> work_cells(const Scale& scale, WorkMethod method, const WorkRu
     if (method == WorkMethod::paper) {
       config.local_model = LocalModelKind::linearized;
     } else {
-      config.penalty = PenaltyChoice();
+      config.penalty = PenaltySpec();
       config.theta_penalty.reset();
       config.prox.reset();
     }

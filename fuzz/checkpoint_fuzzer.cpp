@@ -1,7 +1,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "grove/runtime/peer/checkpoint_fuzz.h"
+#include "grove/peer/checkpoint_fuzz.h"
 
 /// Any bytes are refused or read back as they were.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {

@@ -1,7 +1,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "grove/runtime/peer/restore_fuzz.h"
+#include "grove/peer/restore_fuzz.h"
 
 /// Whatever stands in a checkpoint is refused or fit to go on with.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {

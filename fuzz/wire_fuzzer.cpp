@@ -1,7 +1,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "grove/runtime/peer/wire_fuzz.h"
+#include "grove/peer/wire_fuzz.h"
 
 /// Whatever a neighbour sends is refused or fit to be used.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {

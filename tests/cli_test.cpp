@@ -15,8 +15,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "grove/run/model.h"
-#include "grove/run/record.h"
+#include "grove/record/model.h"
+#include "grove/record/record.h"
 #include "support/command_line.h"
 
 namespace grove {

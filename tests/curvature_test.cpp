@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "grove/run/method_setup.h"
 #include "grove/runtime/event_simulator.h"
+#include "grove/setup/method_setup.h"
 #include "support/network.h"
 
 namespace grove::testing_support {

@@ -6,7 +6,7 @@
 #include <rapidcheck/gtest.h>
 #include <set>
 
-#include "grove/agent/links.h"
+#include "grove/coupling/links.h"
 #include "support/network.h"
 
 namespace grove::testing_support {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "grove/run/run.h"
+#include "grove/train/run.h"
 
 namespace grove {
 namespace {
@@ -37,7 +37,7 @@ std::vector<RunCase> run_cases() {
   const auto as_it_is = [](Config&) {};
   add("DruidVl", Method::druid_vl, as_it_is);
   const auto by_default = [](Config& c) {
-    c.penalty = PenaltyChoice();
+    c.penalty = PenaltySpec();
     c.work = Config().work;
   };
   add("Default", Method::druid_vl, by_default);

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "grove/agent/curvature.h"
-#include "grove/run/method_setup.h"
+#include "grove/coupling/curvature.h"
+#include "grove/setup/method_setup.h"
 #include "support/network.h"
 
 namespace grove::testing_support {
@@ -29,7 +29,7 @@ struct Ending {
   std::vector<std::uint32_t> raised;  ///< agents that raised their links, once for every time
 };
 
-Ending play(const Problem& problem, bool watchful, LinkKind link = LinkKind::broadcast,
+Ending play(const Problem& problem, bool balance_residuals, LinkKind link = LinkKind::broadcast,
             double loss_rate = 0) {
   const Instance instance = problem.instance();
   const Vector optimum = problem.prepared().reference->x;
@@ -39,7 +39,7 @@ Ending play(const Problem& problem, bool watchful, LinkKind link = LinkKind::bro
   config.link = link;
   MethodSetup setup = *set_up_method(config, instance);
   for (MethodOptions& options : setup.options)
-    std::get<CurvatureDruidOptions>(options).watchful = watchful;
+    std::get<CurvatureDruidOptions>(options).balance_residuals = balance_residuals;
   Simulator simulator(make_agents(config, instance, setup), instance.graph,
                       Schedule(1, setup.participation, setup.work_loads),
                       {.faults = {.loss_rate = loss_rate}, .threads = 1});
@@ -111,13 +111,14 @@ class Lopsided final : public Objective {
 // at 3 and passes 1000 after so many times that they fit into the first half of the run.
 TEST(CurvatureRefresh, ComesToAnEndWhateverTheHessianDoes) {
   const CurvatureForm form{CurvatureShape::full};
-  CurvatureDruidAgent agent({.form = form, .thrifty = false, .watchful = false},
-                            {.id = AgentId{0},
-                             .neighbours = {{AgentId{1}}},
-                             .objective = std::make_shared<Lopsided>(),
-                             .regularizer = {.regularized = 1},
-                             .network_size = 2,
-                             .start = Vector::Constant(1, 1.0)});
+  CurvatureDruidAgent agent(
+      {.form = form, .stop_when_quadratic = false, .balance_residuals = false},
+      {.id = AgentId{0},
+       .neighbours = {{AgentId{1}}},
+       .objective = std::make_shared<Lopsided>(),
+       .regularizer = {.regularized = 1},
+       .network_size = 2,
+       .start = Vector::Constant(1, 1.0)});
   Workspace workspace;
   const auto hear = [&](double x, bool with_curvature, std::uint64_t sequence) {
     std::vector<double> said{NetworkDepth(false, 2).word(), x};

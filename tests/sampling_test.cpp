@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "grove/base/test_seeds.h"
-#include "grove/run/run.h"
+#include "grove/train/run.h"
 
 namespace grove {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <set>
 
-#include "grove/run/config_file.h"
+#include "grove/setup/config_file.h"
 #include "processes.h"
 
 namespace grove::app {
@@ -31,13 +31,13 @@ Result<OptionPlaces> apply(const Command& command,
 }  // namespace
 
 int fail(const Error& error) {
-  if (speaks()) fmt::print(stderr, "grove: {}\n", error.text());
+  if (is_root()) fmt::print(stderr, "grove: {}\n", error.text());
   return bad_input;
 }
 
 int execute(const Command& command, const std::map<std::string, std::string>& given) {
   const auto places = apply(command, given);
-  if (Status all = together(places ? success() : places.error()); !all) return fail(all.error());
+  if (Status all = all_ok(places ? success() : places.error()); !all) return fail(all.error());
   const auto code = command.run();
   return code ? *code : fail(located(code.error(), *places));
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "grove/run/option.h"
+#include "grove/setup/option.h"
 
 namespace grove::app {
 

@@ -5,9 +5,9 @@
 #include "command.h"
 #include "grove/base/file.h"
 #include "grove/base/text.h"
-#include "grove/report/summary.h"
-#include "grove/run/json_format.h"
-#include "grove/run/run.h"
+#include "grove/record/json_format.h"
+#include "grove/record/summary.h"
+#include "grove/train/run.h"
 #include "memory.h"
 #include "outputs.h"
 #include "processes.h"
@@ -69,11 +69,11 @@ Result<NamedRuns> run_all(const CompareSettings& settings, Cluster* cluster) {
   watch_for_interrupts();
   NamedRuns runs;
   for (const auto& [name, method] : settings.methods) {
-    if (cluster ? cluster->largest(interrupted()) > 0 : interrupted()) break;
+    if (cluster ? cluster->allreduce_max(interrupted()) > 0 : interrupted()) break;
     config.method = method;
     if (!settings.config.checkpoint.empty())  // one folder holds the checkpoint of one run
       config.checkpoint = (std::filesystem::path(settings.config.checkpoint) / name).string();
-    const bool quiet = settings.outputs.quiet || !speaks();
+    const bool quiet = settings.outputs.quiet || !is_root();
     ProgressLine line(config, name, quiet);
     RunHooks hooks = terminal_hooks(line);
     if (!quiet) hooks.noted = [&](std::string_view note) { note_about(name, note); };
@@ -122,14 +122,14 @@ Result<int> report(const CompareSettings& settings, const NamedRuns& runs) {
 Result<int> compare(CompareSettings& settings) {
   prepare_memory();
   const Status outputs =
-      together(speaks() ? check_outputs(settings.outputs, inputs_of(settings.config)) : success());
+      all_ok(is_root() ? check_outputs(settings.outputs, inputs_of(settings.config)) : success());
   if (!outputs) return outputs.error();
   const auto cluster = place_run(settings.config);
   if (!cluster) return cluster.error();
   if (settings.methods.empty()) choose_fitting_methods(settings);
   const auto runs = run_all(settings, *cluster);
   if (!runs) return runs.error();
-  return speaks() ? report(settings, *runs) : ok;
+  return is_root() ? report(settings, *runs) : ok;
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include "command.h"
 #include "grove/data/fetch.h"
 #include "grove/data/registry.h"
-#include "grove/report/summary.h"
-#include "grove/run/json_format.h"
+#include "grove/record/json_format.h"
+#include "grove/record/summary.h"
 #include "outputs.h"
 #include "terminal.h"
 

@@ -12,7 +12,7 @@
 #include "command.h"
 #include "full_program.h"
 #include "grove/base/text.h"
-#include "grove/run/version.h"
+#include "grove/record/version.h"
 #include "processes.h"
 
 namespace {
@@ -142,9 +142,9 @@ int main(int argc, char** argv) {
     fmt::print(stderr,
                "grove: out of memory; expected fewer features or agents, or a method without "
                "Hessians (pg-extra, p2d2, nids)\n");
-    return grove::app::leave(grove::app::bad_input);
+    return grove::app::abort_job(grove::app::bad_input);
   } catch (const std::exception& error) {  // no stack traces
     fmt::print(stderr, "grove: {}\n", error.what());
-    return grove::app::leave(grove::app::bad_input);
+    return grove::app::abort_job(grove::app::bad_input);
   }
 }

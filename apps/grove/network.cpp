@@ -8,10 +8,10 @@
 
 #include "command.h"
 #include "grove/base/file.h"
-#include "grove/report/summary.h"
-#include "grove/runtime/peer/layout.h"
-#include "grove/runtime/peer/operator.h"
-#include "grove/runtime/peer/supervisor.h"
+#include "grove/peer/layout.h"
+#include "grove/peer/operator.h"
+#include "grove/peer/supervisor.h"
+#include "grove/record/summary.h"
 #include "outputs.h"
 #include "terminal.h"
 

@@ -8,9 +8,9 @@
 #include <system_error>
 
 #include "grove/base/file.h"
-#include "grove/report/plot.h"
-#include "grove/report/summary.h"
-#include "grove/run/json_format.h"
+#include "grove/record/json_format.h"
+#include "grove/record/plot.h"
+#include "grove/record/summary.h"
 
 namespace grove::app {
 

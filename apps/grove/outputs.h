@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "grove/run/config.h"
-#include "grove/run/model.h"
-#include "grove/run/option.h"
-#include "grove/run/record.h"
+#include "grove/record/model.h"
+#include "grove/record/record.h"
+#include "grove/setup/config.h"
+#include "grove/setup/option.h"
 
 namespace grove::app {
 

@@ -3,8 +3,8 @@
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include "command.h"
-#include "grove/runtime/peer/peer.h"
-#include "grove/runtime/peer/process_settings.h"
+#include "grove/peer/peer.h"
+#include "grove/peer/process_settings.h"
 #include "terminal.h"
 
 namespace grove::app {

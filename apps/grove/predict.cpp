@@ -7,8 +7,8 @@
 #include "grove/base/text.h"
 #include "grove/data/dataset.h"
 #include "grove/data/labels.h"
-#include "grove/run/json_format.h"
-#include "grove/run/model.h"
+#include "grove/record/json_format.h"
+#include "grove/record/model.h"
 #include "outputs.h"
 
 namespace grove::app {

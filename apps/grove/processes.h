@@ -1,8 +1,8 @@
 #pragma once
 
 #include "grove/base/result.h"
-#include "grove/run/config.h"
 #include "grove/runtime/cluster.h"
+#include "grove/setup/config.h"
 
 namespace grove::app {
 
@@ -17,15 +17,15 @@ class Processes {
 };
 
 /// One process speaks for all: it prints and writes the files.
-bool speaks();
+bool is_root();
 
 /// The error of the first process that has one, at every process.
-Status together(const Status& own);
+Status all_ok(const Status& own);
 
 /// Where a run takes place: null for the simulator. Fits `config` to it.
 Result<Cluster*> place_run(Config& config);
 
 /// Something failed that the others do not know of: ends them too, and returns `exit_code`.
-int leave(int exit_code);
+int abort_job(int exit_code);
 
 }  // namespace grove::app

@@ -2,11 +2,11 @@
 #include <memory>
 #include <string>
 
-#include "grove/run/run.h"
 #include "grove/runtime/mpi/cluster.h"
-#include "guardian.h"
+#include "grove/train/run.h"
 #include "launcher.h"
 #include "processes.h"
+#include "wrapper.h"
 
 namespace grove::app {
 namespace {
@@ -35,11 +35,13 @@ Processes::~Processes() {
   session().reset();
 }
 
-bool speaks() { return !session() || session()->cluster().rank() == 0; }
+bool is_root() { return !session() || session()->cluster().rank() == 0; }
 
-Status together(const Status& own) { return session() ? agree(session()->cluster(), own) : own; }
+Status all_ok(const Status& own) {
+  return session() ? first_error(session()->cluster(), own) : own;
+}
 
-int leave(int exit_code) {
+int abort_job(int exit_code) {
   if (session() && session()->cluster().size() > 1) session()->abort(exit_code);
   return exit_code;
 }
@@ -51,7 +53,7 @@ Result<Cluster*> place_run(Config& config) {
   const bool alone = !session() || session()->cluster().size() == 1;
   Cluster* cluster =
       alone && config.runtime == RuntimeKind::simulator ? nullptr : &session()->cluster();
-  if (Status status = place(config, cluster); !status) return status.error();
+  if (Status status = bind_to_cluster(config, cluster); !status) return status.error();
   return cluster;
 }
 

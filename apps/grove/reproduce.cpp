@@ -8,7 +8,7 @@
 
 #include "command.h"
 #include "experiments/reproduce.h"
-#include "grove/report/summary.h"
+#include "grove/record/summary.h"
 #include "terminal.h"
 
 namespace grove::app {

@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 
 #include "command.h"
-#include "grove/report/summary.h"
+#include "grove/record/summary.h"
 #include "processes.h"
 
 namespace grove::app {
@@ -56,7 +56,7 @@ double monotonic_seconds() {
 }
 
 void leave_on_interrupt() {
-  tells_of_it = speaks();
+  tells_of_it = is_root();
   std::signal(SIGINT, leave_at_once);
   std::signal(SIGTERM, leave_at_once);
 }

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "grove/run/run.h"
+#include "grove/train/run.h"
 
 namespace grove::app {
 

@@ -3,7 +3,7 @@
 
 #include "command.h"
 #include "experiments/theory_probe.h"
-#include "grove/run/json_format.h"
+#include "grove/record/json_format.h"
 #include "outputs.h"
 #include "terminal.h"
 

@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "command.h"
-#include "grove/report/summary.h"
-#include "grove/run/json_format.h"
-#include "grove/run/run.h"
+#include "grove/record/json_format.h"
+#include "grove/record/summary.h"
+#include "grove/train/run.h"
 #include "memory.h"
 #include "outputs.h"
 #include "processes.h"
@@ -67,7 +67,7 @@ bool shows_trace(const Outputs& outputs) {
 Result<int> train(TrainSettings& settings) {
   prepare_memory();
   const Status outputs =
-      together(speaks() ? check_outputs(settings.outputs, inputs_of(settings.config)) : success());
+      all_ok(is_root() ? check_outputs(settings.outputs, inputs_of(settings.config)) : success());
   if (!outputs) return outputs.error();
   const auto cluster = place_run(settings.config);
   if (!cluster) return cluster.error();
@@ -76,7 +76,7 @@ Result<int> train(TrainSettings& settings) {
   if (!problem) return problem.error();
   watch_for_interrupts();
   const auto record = [&] {
-    const bool quiet = settings.outputs.quiet || !speaks();
+    const bool quiet = settings.outputs.quiet || !is_root();
     ProgressLine line(settings.config, "train", quiet);
     RunHooks hooks = terminal_hooks(line);
     if (!quiet) hooks.noted = print_note;
@@ -84,7 +84,7 @@ Result<int> train(TrainSettings& settings) {
     return run_prepared(settings.config, *problem, hooks, *cluster);
   }();
   if (!record) return record.error();
-  return speaks() ? report(settings, *record) : ok;
+  return is_root() ? report(settings, *record) : ok;
 }
 
 }  // namespace

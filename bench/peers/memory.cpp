@@ -7,10 +7,10 @@
 #include <thread>
 
 #include "grove/base/random.h"
-#include "grove/runtime/peer/clock.h"
-#include "grove/runtime/peer/layout.h"
-#include "grove/runtime/peer/operator.h"
-#include "grove/runtime/peer/supervisor.h"
+#include "grove/peer/clock.h"
+#include "grove/peer/layout.h"
+#include "grove/peer/operator.h"
+#include "grove/peer/supervisor.h"
 
 namespace grove::bench {
 namespace {

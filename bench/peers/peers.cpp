@@ -9,11 +9,11 @@
 #include <grpcpp/server_builder.h>
 #include <spdlog/sinks/null_sink.h>
 
-#include "grove/agent/edge_links.h"
-#include "grove/runtime/peer/clock.h"
-#include "grove/runtime/peer/peer.grpc.pb.h"
-#include "grove/runtime/peer/process_settings.h"
-#include "grove/runtime/peer/server.h"
+#include "grove/coupling/edge_links.h"
+#include "grove/peer/clock.h"
+#include "grove/peer/peer.grpc.pb.h"
+#include "grove/peer/process_settings.h"
+#include "grove/peer/server.h"
 #include "peers/memory.h"
 #include "peers/sender.h"
 #include "support/table.h"

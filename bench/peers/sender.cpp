@@ -8,8 +8,8 @@
 
 #include <spdlog/sinks/null_sink.h>
 
-#include "grove/runtime/peer/dialer.h"
-#include "grove/runtime/peer/peer.grpc.pb.h"
+#include "grove/peer/dialer.h"
+#include "grove/peer/peer.grpc.pb.h"
 
 namespace grove::bench {
 namespace {

@@ -3,8 +3,8 @@
 #include <sys/types.h>
 
 #include "grove/base/types.h"
-#include "grove/runtime/peer/certificates.h"
-#include "grove/runtime/peer/tls.h"
+#include "grove/peer/certificates.h"
+#include "grove/peer/tls.h"
 
 namespace grove::bench {
 

@@ -1,6 +1,6 @@
 #include <cstdio>
 
-#include <grove/run/run.h>
+#include <grove/train/run.h>
 
 // Trains a ridge regression over a ring of four agents and checks that the agents agree with the
 // centralized optimum.

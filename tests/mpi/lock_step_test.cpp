@@ -3,7 +3,7 @@
 #include <fstream>
 #include <functional>
 
-#include "grove/run/run.h"
+#include "grove/train/run.h"
 #include "main.h"
 
 // The simulator is the oracle: an MPI run of the same config must give the same record, bit for

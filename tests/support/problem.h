@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "grove/run/instance.h"
-#include "grove/run/run.h"
+#include "grove/setup/instance.h"
+#include "grove/train/run.h"
 
 namespace grove::testing_support {
 

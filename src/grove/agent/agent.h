@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "grove/agent/agent_event.h"
 #include "grove/agent/cost.h"
-#include "grove/agent/event.h"
 #include "grove/agent/message.h"
 #include "grove/agent/workspace.h"
 #include "grove/base/bytes.h"
@@ -49,7 +49,7 @@ class Agent {
   virtual Message message_to(std::size_t slot) const = 0;
 
   /// The runtime could not send it: the neighbour had not taken the one before, or is away.
-  virtual void not_said(std::size_t /*slot*/) {}
+  virtual void not_sent(std::size_t /*slot*/) {}
 
   /// From the neighbour in that slot. Stale messages (by sequence) change nothing.
   virtual void receive(std::size_t slot, const Message& message) = 0;

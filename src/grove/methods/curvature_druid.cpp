@@ -13,13 +13,15 @@ constexpr double light_ridge = 1e-3;     ///< of the mean Hessian diagonal; 0.1 
 constexpr double first_drift_limit = 3;  ///< told and true curvature may differ by this factor
 constexpr double usual_refreshes = 8;    ///< more than any run measured so far needed
 constexpr double scale_limit = 2;        ///< a larger change of the scale is told, too
-constexpr double kink_stiffness = 5;     ///< 3 to 10 did about as well on w8a, 1 and 30 worse
+constexpr double l1_zero_weight = 5;     ///< 3 to 10 did about as well on w8a, 1 and 30 worse
 constexpr double blend = 0.5;  ///< weight of the neighbours' curvatures in what an agent tells
 constexpr NewtonBudget introduction{.steps = 30, .decrease = 1e-4, .sketch = 1e-3};
 
-std::optional<Theta> make_theta(const CurvatureDruidOptions& options, const AgentContext& context) {
+std::optional<RegularizerCopy> make_theta(const CurvatureDruidOptions& options,
+                                          const AgentContext& context) {
   if (!options.theta_penalty || context.regularizer.trivial()) return std::nullopt;
-  return Theta(context.regularizer, *options.theta_penalty, context.network_size, context.start);
+  return RegularizerCopy(context.regularizer, *options.theta_penalty, context.network_size,
+                         context.start);
 }
 
 /// How far told and true curvature may part. Links are exact between changes of their weights, so
@@ -109,10 +111,11 @@ void CurvatureDruidAgent::improve(const Activation& activation, Workspace& works
   // Links keep the model strongly convex; an agent without any has only a proximal term for that.
   if (context_.neighbours.empty()) coupling.scalar += light_ridge * published_.diagonal().mean();
   workspace.point = x_;
-  newton_.minimize({*context_.objective, x_, workspace.pull, coupling, coupling, share_},
-                   {.steps = activation.local_steps, .thrifty = options_.thrifty},
-                   {context_.seed, context_.id, activation}, workspace, cost_);
-  const bool stalled = options_.watchful && stalls(activation, workspace);
+  newton_.minimize(
+      {*context_.objective, x_, workspace.pull, coupling, coupling, share_},
+      {.steps = activation.local_steps, .stop_when_quadratic = options_.stop_when_quadratic},
+      {context_.seed, context_.id, activation}, workspace, cost_);
+  const bool stalled = options_.balance_residuals && stalls(activation, workspace);
   move_to(workspace.point);
   if (stalled || links_->outrun() || renumbered_ || has_drifted(workspace)) publish(activation);
 }
@@ -153,7 +156,7 @@ void CurvatureDruidAgent::look_at_curvature(Matrix& result) {
   const Matrix& hessian = newton_.hessian();
   const Vector& floor = floor_of(hessian);
   const double size = std::sqrt(x_.squaredNorm() / static_cast<double>(x_.size()));
-  const double kink = size > 0 ? kink_stiffness * share_.l1 / size : 0.0;
+  const double kink = size > 0 ? l1_zero_weight * share_.l1 / size : 0.0;
   const double neighbours = static_cast<double>(links_->weights().working());
   const double own = (neighbours > 0 ? 1 - blend : 1) * scale();
   // The sum is that of (C_i + C_j)/2 over links: twice their mean, less C_i, is the mean of C_j.
@@ -293,7 +296,7 @@ Status CurvatureDruidAgent::load(ByteReader& reader) {
   reader.get(watch_);
   std::size_t events = 0;
   reader.get(events);
-  events_.resize(std::min<std::size_t>(events, StallWatch::most_changes));
+  events_.resize(std::min<std::size_t>(events, ResidualBalancing::most_changes));
   for (AgentEvent& event : events_) reader.get(event);
   newton_.load(reader, x_.size());
   links_->load(reader);

@@ -3,12 +3,12 @@
 #include <memory>
 #include <optional>
 
-#include "grove/agent/curvature_links.h"
+#include "grove/agent/dynamic_agent.h"
 #include "grove/agent/network_depth.h"
-#include "grove/agent/open_agent.h"
-#include "grove/agent/stall_watch.h"
-#include "grove/methods/coupled_newton.h"
-#include "grove/methods/theta.h"
+#include "grove/coupling/curvature_links.h"
+#include "grove/coupling/regularizer_copy.h"
+#include "grove/coupling/residual_balancing.h"
+#include "grove/local/coupled_newton.h"
 
 namespace grove {
 
@@ -20,23 +20,23 @@ struct CurvatureDruidOptions {
   /// mu_theta of the paper's copy of x at one agent. Without it every agent keeps its own share of
   /// r in its local model, which needs no penalty: sum f_i + n r = sum (f_i + r).
   std::optional<double> theta_penalty;
-  bool thrifty = true;      ///< as many local steps as pay, at most those of the activation
-  bool solve_alone = true;  ///< first of all; without it the agent begins where it is
-  bool watchful = true;     ///< raise links that prove too soft (StallWatch)
+  bool stop_when_quadratic = true;  ///< as many local steps as pay, at most those of the activation
+  bool solve_alone = true;          ///< first of all; without it the agent begins where it is
+  bool balance_residuals = true;    ///< raise links that prove too soft (ResidualBalancing)
   Sampling sampling = FullBatches{};  ///< not MiniBatches: their noise would pass for curvature
 };
 
 /// One agent of it (docs/methods/curvature_links.md). Its first activation solves its own problem
 /// with a light ridge and introduces it to its neighbours; from then on it is DRUID-VL, with a new
 /// curvature told whenever the Hessian has left the old one.
-class CurvatureDruidAgent final : public OpenAgent {
+class CurvatureDruidAgent final : public DynamicAgent {
  public:
   CurvatureDruidAgent(const CurvatureDruidOptions& options, AgentContext context);
 
   void activate(const Activation& activation, Workspace& workspace) override;
   Message message_to(std::size_t slot) const override;
   void receive(std::size_t slot, const Message& message) override;
-  void not_said(std::size_t slot) override { links_->not_said(slot); }
+  void not_sent(std::size_t slot) override { links_->not_sent(slot); }
   void end_round() override;
   void add_neighbour(const Neighbour& neighbour) override;
   void drop_neighbour(std::size_t slot) override;
@@ -67,8 +67,8 @@ class CurvatureDruidAgent final : public OpenAgent {
   CurvatureDruidOptions options_;
   std::unique_ptr<CurvatureLinks> links_;
   NetworkDepth depth_;
-  Regularizer share_;           ///< of r, in the local model; trivial where theta has it all
-  std::optional<Theta> theta_;  ///< at agent q only, if at all
+  Regularizer share_;  ///< of r, in the local model; trivial where theta has it all
+  std::optional<RegularizerCopy> theta_;  ///< at agent q only, if at all
   CoupledNewton newton_;
   Vector x_;
   double step_ = 0;  ///< length of the latest activation's move
@@ -81,7 +81,7 @@ class CurvatureDruidAgent final : public OpenAgent {
   bool renumbered_ = false;       ///< the version told may also stand for another curvature
   bool spoke_ = false;            ///< in the current round
   std::uint64_t sequence_ = 0;    ///< of the latest activation
-  StallWatch watch_;
+  ResidualBalancing watch_;
   std::vector<AgentEvent> events_;
   Cost cost_;
   Vector floor_;  ///< buffer

@@ -3,9 +3,11 @@
 namespace grove {
 namespace {
 
-std::optional<Theta> make_theta(const DruidOptions& options, const AgentContext& context) {
+std::optional<RegularizerCopy> make_theta(const DruidOptions& options,
+                                          const AgentContext& context) {
   if (context.regularizer.trivial()) return std::nullopt;
-  return Theta(context.regularizer, options.theta_penalty, context.network_size, context.start);
+  return RegularizerCopy(context.regularizer, options.theta_penalty, context.network_size,
+                         context.start);
 }
 
 }  // namespace

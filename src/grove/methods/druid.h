@@ -2,10 +2,10 @@
 
 #include <optional>
 
-#include "grove/agent/links.h"
-#include "grove/agent/open_agent.h"
-#include "grove/methods/local_solver.h"
-#include "grove/methods/theta.h"
+#include "grove/agent/dynamic_agent.h"
+#include "grove/coupling/links.h"
+#include "grove/coupling/regularizer_copy.h"
+#include "grove/local/local_solver.h"
 
 namespace grove {
 
@@ -21,7 +21,7 @@ struct DruidOptions {
 };
 
 /// One agent of DRUID-VL (docs/methods/druid_vl.md).
-class DruidAgent final : public OpenAgent {
+class DruidAgent final : public DynamicAgent {
  public:
   DruidAgent(const DruidOptions& options, AgentContext context);
 
@@ -52,7 +52,7 @@ class DruidAgent final : public OpenAgent {
   LocalModelKind model_kind_;
   std::unique_ptr<LocalSolver> solver_;
   std::unique_ptr<Links> links_;
-  std::optional<Theta> theta_;  ///< at agent q only
+  std::optional<RegularizerCopy> theta_;  ///< at agent q only
   Vector x_;
   double step_ = 0;             ///< length of the latest activation's move
   bool spoke_ = false;          ///< in the current round

@@ -18,10 +18,10 @@ int process_of(AgentId agent, std::size_t agents, int processes) {
   return static_cast<int>(((agent.value + 1) * count - 1) / agents);
 }
 
-Status agree(Cluster& cluster, const Status& own) {
+Status first_error(Cluster& cluster, const Status& own) {
   // The largest of -rank among the failed: the first failed process.
   const std::int64_t none = -cluster.size();
-  const std::int64_t failed = -cluster.largest(own ? none : -cluster.rank());
+  const std::int64_t failed = -cluster.allreduce_max(own ? none : -cluster.rank());
   if (failed == cluster.size()) return success();
   Error error = own ? Error{} : own.error();
   cluster.broadcast(error.where, static_cast<int>(failed));

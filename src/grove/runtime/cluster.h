@@ -37,27 +37,27 @@ struct ClusterOptions {
 };
 
 /// Judges a run that has no rounds, from sums over all processes.
-class Jury {
+class StopVote {
  public:
-  virtual ~Jury() = default;
+  virtual ~StopVote() = default;
 
   /// What this process contributes; always the same number of values.
-  virtual std::vector<double> ballot(std::span<const std::unique_ptr<Agent>> own) = 0;
+  virtual std::vector<double> contribute(std::span<const std::unique_ptr<Agent>> own) = 0;
 
-  /// The sums of a ballot of every process. True: the run is over. The answer must be the same in
-  /// all processes.
-  virtual bool settle(std::span<const double> totals) = 0;
+  /// The sums of a contribute of every process. True: the run is over. The answer must be the same
+  /// in all processes.
+  virtual bool decide(std::span<const double> totals) = 0;
 };
 
 /// Agents that run free of each other, in processes that never wait for one another. Needs edge
 /// links.
-class FreeRunning {
+class AsyncRuntime {
  public:
-  virtual ~FreeRunning() = default;
+  virtual ~AsyncRuntime() = default;
 
-  /// Works until the jury has settled that it is over. Ballots are counted beside the work, by a
+  /// Works until the vote has settled that it is over. Ballots are counted beside the work, by a
   /// reduction that no process waits for; a new count begins when the last one is known.
-  virtual void run(Jury& jury) = 0;
+  virtual void run(StopVote& vote) = 0;
 
   // The whole network, known to every process, before or after run(). Collective.
   virtual Cost cost() const = 0;
@@ -75,14 +75,14 @@ class Cluster {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  virtual std::int64_t largest(std::int64_t own) = 0;
+  virtual std::int64_t allreduce_max(std::int64_t own) = 0;
   virtual void broadcast(std::string& bytes, int from) = 0;
   /// The values of all processes one after the other, by rank.
   virtual std::vector<double> gather(std::span<const double> own) = 0;
 
   /// The sum over all processes in rank order, as one process alone would add: `add_own` adds this
   /// process's part to the sum of those before it. Bit-equal, which a reduction tree is not.
-  virtual void sum_in_order(std::span<double> total, const std::function<void()>& add_own) = 0;
+  virtual void ordered_sum(std::span<double> total, const std::function<void()>& add_own) = 0;
 
   /// Starts the agents of this process, agents_of(graph.agents(), rank(), size()), in lock step.
   virtual std::unique_ptr<Runtime> start(std::vector<std::unique_ptr<Agent>> agents,
@@ -90,7 +90,7 @@ class Cluster {
                                          const ClusterOptions& options) = 0;
 
   /// The same, without rounds. `work_loads` of all agents.
-  virtual std::unique_ptr<FreeRunning> start_freely(std::vector<std::unique_ptr<Agent>> agents,
+  virtual std::unique_ptr<AsyncRuntime> start_async(std::vector<std::unique_ptr<Agent>> agents,
                                                     const Graph& graph,
                                                     const std::vector<int>& work_loads,
                                                     const ClusterOptions& options) = 0;
@@ -98,6 +98,6 @@ class Cluster {
 
 /// Success if every process succeeded; otherwise, at all of them, the error of the first that did
 /// not.
-Status agree(Cluster& cluster, const Status& own);
+Status first_error(Cluster& cluster, const Status& own);
 
 }  // namespace grove

@@ -12,7 +12,7 @@ Simulator::Simulator(std::vector<std::unique_ptr<Agent>> agents, const Graph& gr
     : agents_(std::move(agents)),
       schedule_(std::move(schedule)),
       activations_(agents_.size()),
-      inboxes_(agents_.size(), options.faults, options.seed),
+      delivery_(agents_.size(), options.faults, options.seed),
       machines_(options.machines),
       workers_(std::make_unique<Workers>(options.threads)) {
   first_source_.push_back(0);
@@ -71,10 +71,10 @@ void Simulator::deliver_to(std::size_t receiver) {
     const Source& source = sources_[k];
     if (!activations_[source.sender.value]) continue;
     const Message message = agents_[source.sender.value]->message_to(source.slot_at_sender);
-    inboxes_.accept(receiver, AgentId{static_cast<std::uint32_t>(receiver)}, *agents_[receiver],
-                    k - first, message, round_);
+    delivery_.accept(receiver, AgentId{static_cast<std::uint32_t>(receiver)}, *agents_[receiver],
+                     k - first, message, round_);
   }
-  inboxes_.deliver_due(receiver, *agents_[receiver], round_);
+  delivery_.deliver_due(receiver, *agents_[receiver], round_);
 }
 
 std::size_t Simulator::active() const {
@@ -84,14 +84,15 @@ std::size_t Simulator::active() const {
 
 std::vector<std::string> Simulator::states() const {
   std::vector<std::string> all;
-  for (std::size_t i = 0; i < agents_.size(); ++i) all.push_back(inboxes_.state_of(i, *agents_[i]));
+  for (std::size_t i = 0; i < agents_.size(); ++i)
+    all.push_back(delivery_.state_of(i, *agents_[i]));
   return all;
 }
 
 Status Simulator::restore(Round round, std::span<const std::string> states) {
   assert(states.size() == agents_.size());
   for (std::size_t i = 0; i < agents_.size(); ++i)
-    if (Status status = inboxes_.restore(i, *agents_[i], states[i]); !status) return status;
+    if (Status status = delivery_.restore(i, *agents_[i], states[i]); !status) return status;
   round_ = round;
   spent_.clear();
   for (const auto& agent : agents_) spent_.push_back(agent->cost());

@@ -6,7 +6,7 @@
 
 #include "grove/agent/agent.h"
 #include "grove/network/graph.h"
-#include "grove/runtime/inboxes.h"
+#include "grove/runtime/delayed_delivery.h"
 #include "grove/runtime/machines.h"
 #include "grove/runtime/runtime.h"
 #include "grove/schedule/schedule.h"
@@ -60,7 +60,7 @@ class Simulator final : public Runtime {
   Schedule schedule_;
   Round round_ = 0;
   std::vector<std::optional<Activation>> activations_;  ///< of the current round
-  Inboxes inboxes_;
+  DelayedDelivery delivery_;
   std::optional<Machines> machines_;
   std::vector<Cost> spent_;  ///< by agent, up to the round before; with machines only
   double round_seconds_ = 0;

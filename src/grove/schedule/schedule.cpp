@@ -142,8 +142,8 @@ std::optional<Activation> Schedule::activation(AgentId agent, Round round) const
   return Activation{.round = round, .local_steps = work_loads_[agent.value]};
 }
 
-std::optional<std::uint64_t> LinkFaults::fate(std::uint64_t seed, AgentId from, AgentId to,
-                                              Round round) const {
+std::optional<std::uint64_t> LinkFaults::draw_delay(std::uint64_t seed, AgentId from, AgentId to,
+                                                    Round round) const {
   RandomKey key{.seed = seed,
                 .purpose = Purpose::message_loss,
                 .agent = from.value,

@@ -52,8 +52,8 @@ struct LinkFaults {
 
   bool none() const { return loss_rate == 0 && delay == 0; }
   /// Rounds until arrival (0: at the end of the round it was sent in), or nothing: lost.
-  std::optional<std::uint64_t> fate(std::uint64_t seed, AgentId from, AgentId to,
-                                    Round round) const;
+  std::optional<std::uint64_t> draw_delay(std::uint64_t seed, AgentId from, AgentId to,
+                                          Round round) const;
 };
 
 }  // namespace grove

@@ -159,7 +159,7 @@ TEST(LinkFaults, NoneMeansEverythingArrivesAtOnce) {
   const LinkFaults faults;
   EXPECT_TRUE(faults.none());
   for (Round round = 1; round <= 1000; ++round)
-    EXPECT_EQ(faults.fate(1, agent(0), agent(1), round), 0u);
+    EXPECT_EQ(faults.draw_delay(1, agent(0), agent(1), round), 0u);
 }
 
 TEST(LinkFaults, LosesAndDelaysAsOftenAsAsked) {
@@ -169,26 +169,26 @@ TEST(LinkFaults, LosesAndDelaysAsOftenAsAsked) {
   int lost = 0;
   std::array<int, 6> late{};
   for (Round round = 1; round <= messages; ++round) {
-    const auto fate = faults.fate(9, agent(2), agent(5), round);
-    if (!fate) ++lost;
-    if (!fate) continue;
-    ASSERT_LE(*fate, 5u);
-    ++late[*fate];
+    const auto draw_delay = faults.draw_delay(9, agent(2), agent(5), round);
+    if (!draw_delay) ++lost;
+    if (!draw_delay) continue;
+    ASSERT_LE(*draw_delay, 5u);
+    ++late[*draw_delay];
   }
   EXPECT_NEAR(lost, messages * 0.3, five_deviations(messages, 0.3));
   for (const int count : late)
     EXPECT_NEAR(count, messages * 0.7 / 6, five_deviations(messages, 0.7 / 6));
 }
 
-// A message and its answer, or two messages of one sender, share no fate.
+// A message and its answer, or two messages of one sender, share no draw_delay.
 TEST(LinkFaults, AreIndependentForEachDirectedLink) {
   constexpr int messages = 60000;
   const LinkFaults faults{.loss_rate = 0.3};
   int both_ways = 0, both_receivers = 0;
   for (Round round = 1; round <= messages; ++round) {
-    const bool lost = !faults.fate(9, agent(0), agent(1), round);
-    both_ways += lost && !faults.fate(9, agent(1), agent(0), round);
-    both_receivers += lost && !faults.fate(9, agent(0), agent(2), round);
+    const bool lost = !faults.draw_delay(9, agent(0), agent(1), round);
+    both_ways += lost && !faults.draw_delay(9, agent(1), agent(0), round);
+    both_receivers += lost && !faults.draw_delay(9, agent(0), agent(2), round);
   }
   EXPECT_NEAR(both_ways, messages * 0.09, five_deviations(messages, 0.09));
   EXPECT_NEAR(both_receivers, messages * 0.09, five_deviations(messages, 0.09));

@@ -7,8 +7,8 @@
 #include <oneapi/tbb/info.h>
 #include <unistd.h>
 
+#include "grove/runtime/mpi/async_run.h"
 #include "grove/runtime/mpi/collectives.h"
-#include "grove/runtime/mpi/free_run.h"
 #include "grove/runtime/mpi/lock_step.h"
 
 namespace grove::mpi {
@@ -32,7 +32,7 @@ class MpiCluster final : public Cluster {
   int rank() const override { return rank_in(processes_); }
   int size() const override { return size_of(processes_); }
 
-  std::int64_t largest(std::int64_t own) override {
+  std::int64_t allreduce_max(std::int64_t own) override {
     std::int64_t result = own;
     MPI_Allreduce(&own, &result, 1, MPI_INT64_T, MPI_MAX, processes_);
     return result;
@@ -52,7 +52,7 @@ class MpiCluster final : public Cluster {
     return mpi::gather(processes_, own);
   }
 
-  void sum_in_order(std::span<double> total, const std::function<void()>& add_own) override {
+  void ordered_sum(std::span<double> total, const std::function<void()>& add_own) override {
     const int count = static_cast<int>(total.size()), last = size() - 1;
     if (rank() == 0)
       std::ranges::fill(total, 0.0);
@@ -69,11 +69,11 @@ class MpiCluster final : public Cluster {
                                       resolved(options));
   }
 
-  std::unique_ptr<FreeRunning> start_freely(std::vector<std::unique_ptr<Agent>> agents,
+  std::unique_ptr<AsyncRuntime> start_async(std::vector<std::unique_ptr<Agent>> agents,
                                             const Graph& graph, const std::vector<int>& work_loads,
                                             const ClusterOptions& options) override {
-    return std::make_unique<FreeRun>(processes_, std::move(agents), graph, work_loads,
-                                     resolved(options));
+    return std::make_unique<AsyncRun>(processes_, std::move(agents), graph, work_loads,
+                                      resolved(options));
   }
 
  private:

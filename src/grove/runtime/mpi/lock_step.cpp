@@ -16,7 +16,7 @@ LockStep::LockStep(MPI_Comm processes, std::vector<std::unique_ptr<Agent>> agent
       agents_(std::move(agents)),
       schedule_(std::move(schedule)),
       exchange_(processes, graph, agents_.front()->estimate().size()),
-      inboxes_(agents_.size(), options.faults, options.seed),
+      delivery_(agents_.size(), options.faults, options.seed),
       seconds_(options.seconds),
       slowness_(options.slowness),
       pause_(options.pause),
@@ -112,13 +112,13 @@ void LockStep::deliver_to(std::size_t receiver) {
     const Source& source = sources[slot];
     if (source.incoming != in_memory) {
       if (const Message* message = exchange_.heard(source.incoming))
-        inboxes_.accept(receiver, to, *agents_[receiver], slot, *message, round_);
+        delivery_.accept(receiver, to, *agents_[receiver], slot, *message, round_);
     } else if (activation_of(source.sender)) {
-      inboxes_.accept(receiver, to, *agents_[receiver], slot,
-                      agent(source.sender).message_to(source.slot_at_sender), round_);
+      delivery_.accept(receiver, to, *agents_[receiver], slot,
+                       agent(source.sender).message_to(source.slot_at_sender), round_);
     }
   }
-  inboxes_.deliver_due(receiver, *agents_[receiver], round_);
+  delivery_.deliver_due(receiver, *agents_[receiver], round_);
 }
 
 std::size_t LockStep::active() const {
@@ -139,14 +139,15 @@ std::vector<AgentReport> LockStep::agent_reports() const {
 
 std::vector<std::string> LockStep::states() const {
   std::vector<std::string> own;
-  for (std::size_t i = 0; i < agents_.size(); ++i) own.push_back(inboxes_.state_of(i, *agents_[i]));
+  for (std::size_t i = 0; i < agents_.size(); ++i)
+    own.push_back(delivery_.state_of(i, *agents_[i]));
   return gather_at_first(processes_, own);
 }
 
 Status LockStep::restore(Round round, std::span<const std::string> states) {
   assert(states.size() == network_size_);
   for (std::size_t i = 0; i < agents_.size(); ++i)
-    if (Status status = inboxes_.restore(i, *agents_[i], states[own_.first + i]); !status)
+    if (Status status = delivery_.restore(i, *agents_[i], states[own_.first + i]); !status)
       return status;
   round_ = round;
   return success();

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "grove/runtime/cluster.h"
-#include "grove/runtime/inboxes.h"
+#include "grove/runtime/delayed_delivery.h"
 #include "grove/runtime/mpi/exchange.h"
 #include "grove/runtime/workers.h"
 
@@ -52,7 +52,7 @@ class LockStep final : public Runtime {
   std::vector<std::unique_ptr<Agent>> agents_;
   Schedule schedule_;
   Exchange exchange_;
-  Inboxes inboxes_;
+  DelayedDelivery delivery_;
   std::function<double()> seconds_;
   double slowness_;
   std::function<void(double)> pause_;

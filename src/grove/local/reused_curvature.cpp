@@ -1,0 +1,133 @@
+#include "grove/local/reused_curvature.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "grove/problem/symmetric.h"
+
+namespace grove {
+namespace {
+
+/// On a face of f coordinates a factorization takes f^3/3 multiplications, a step of conjugate
+/// gradients f (d + f); the former run several times as fast, as they do not wait for memory: d/35
+/// steps on the whole face take as long as a factorization at d = 123, 300 and 784
+/// (docs/decisions/kernels.md). Beyond this many a new factor is cheaper.
+Index worthwhile_steps(Index face, Index dimension) {
+  return face * face / (20 * (dimension + face));
+}
+
+}  // namespace
+
+void ReusedCurvature::set(const Matrix& matrix, const Coupling& coupling) {
+  coupling.add_to(matrix, matrix_);
+  make_room();
+  factor_fits_ = false;
+}
+
+void ReusedCurvature::make_room() {
+  bordered_.make_room(matrix_.rows());
+  const auto dimension = static_cast<std::size_t>(matrix_.rows());
+  room_.resizeLike(matrix_);
+  face_.reserve(dimension);
+  apart_.reserve(2 * dimension);
+  // Conjugate gradients may be called for much later, when a round should allocate nothing.
+  for (Vector* buffer : {&scratch_.residual, &scratch_.preconditioned, &scratch_.direction,
+                         &scratch_.product, &inside_, &outside_, &right_inside_})
+    buffer->resize(matrix_.rows());
+}
+
+void ReusedCurvature::times(const Vector& direction, Vector& product) const {
+  product.setZero(direction.size());
+  if (4 * (direction.array() != 0).count() > direction.size()) {
+    add_symmetric_product(matrix_, direction, product);
+    return;
+  }
+  // A step on a small face: most columns meet a zero.
+  for (Index k = 0; k < direction.size(); ++k)
+    if (direction[k] != 0) add_column(matrix_, k, direction[k], product);
+}
+
+void ReusedCurvature::sweep(const Regularizer& regularizer, Vector& point, Vector& slope) const {
+  sweep_coordinates(matrix_, regularizer, point, slope);
+}
+
+void ReusedCurvature::solve(const std::vector<Index>& face, const Vector& right, double tolerance,
+                            Vector& p) const {
+  apart_.clear();
+  std::ranges::set_symmetric_difference(face, face_, std::back_inserter(apart_));
+  const bool factored = factor_fits_ && apart_.empty();
+  if (!factored && factor_fits_ && bordered_.solve({matrix_, factor(), face_}, apart_, right, p))
+    return;
+  if (!factored && !factor_fits_ && worth_refining(std::ssize(face)) &&
+      refine(face, right, tolerance, p))
+    return;
+  if (!factored) {
+    face_ = face;
+    factorize(matrix_, face_, factor());
+    bordered_.forget();
+    factor_fits_ = true;
+    ++factorizations_;
+  }
+  solve_factored(factor(), face_, right, packed_, p);
+}
+
+/// Every coordinate that only one of the two faces has costs about one step more.
+bool ReusedCurvature::worth_refining(Index face) const {
+  return !face_.empty() && std::ssize(apart_) < worthwhile_steps(face, matrix_.rows());
+}
+
+bool ReusedCurvature::refine(const std::vector<Index>& face, const Vector& right, double tolerance,
+                             Vector& p) const {
+  inside_.setZero(right.size());
+  for (const Index k : face) inside_[k] = 1;
+  const auto times_on_face = [&](const Vector& direction, Vector& product) {
+    times(direction, product);
+    product.array() *= inside_.array();
+  };
+  // On the common coordinates a principal part of an inverse, elsewhere the diagonal: positive
+  // definite.
+  const auto precondition = [&](const Vector& residual, Vector& result) {
+    solve_factored(factor(), face_, residual, packed_, result);
+    result.array() *= inside_.array();
+    outside_ = residual.cwiseQuotient(matrix_.diagonal());
+    for (const Index k : face_) outside_[k] = 0;
+    result += outside_;
+  };
+  right_inside_ = right.cwiseProduct(inside_);
+  return conjugate_gradients(
+      times_on_face, precondition, right_inside_,
+      {.tolerance = tolerance, .steps = worthwhile_steps(std::ssize(face), matrix_.rows())},
+      scratch_, p);
+}
+
+void ReusedCurvature::save(ByteWriter& writer) const {
+  writer.put(known());
+  if (known()) writer.put(std::span<const double>(matrix_.data(), matrix_.size()));
+  Vector inside = Vector::Zero(matrix_.rows());
+  for (const Index k : face_) inside[k] = 1;
+  writer.put(inside);
+  const Matrix known_factor = factor().triangularView<Eigen::Lower>();  // above it stands anything
+  writer.put(std::span<const double>(known_factor.data(), known_factor.size()));
+  writer.put(factor_fits_);
+  writer.put(factorizations_);
+}
+
+void ReusedCurvature::load(ByteReader& reader, Index dimension) {
+  bool is_known = false;
+  reader.get(is_known);
+  matrix_.resize(is_known ? dimension : 0, is_known ? dimension : 0);
+  if (is_known) reader.get(std::span<double>(matrix_.data(), matrix_.size()));
+  Vector inside = Vector::Zero(matrix_.rows());
+  reader.get(inside);
+  face_.clear();
+  for (Index k = 0; k < inside.size(); ++k)
+    if (inside[k] == 1) face_.push_back(k);
+  make_room();
+  Matrix known_factor = factor();
+  reader.get(std::span<double>(known_factor.data(), known_factor.size()));
+  factor() = known_factor;
+  reader.get(factor_fits_);
+  reader.get(factorizations_);
+}
+
+}  // namespace grove

@@ -1,0 +1,151 @@
+#include "grove/local/reused_curvature.h"
+
+#include <numeric>
+
+#include <gtest/gtest.h>
+#include <Eigen/QR>
+
+#include "grove/base/random.h"
+
+namespace grove {
+namespace {
+
+constexpr Index dimension = 240;
+
+Matrix random_matrix(std::uint64_t seed, Index columns) {
+  KeyedRandom random(RandomKey{.seed = seed, .purpose = Purpose::synthetic});
+  Matrix result(dimension, columns);
+  for (double& entry : result.reshaped()) entry = random.normal();
+  return result;
+}
+
+Vector random_vector(std::uint64_t seed) { return random_matrix(seed, 1); }
+
+/// Eigenvalues from about 10 to 1000.
+Matrix random_definite(std::uint64_t seed) {
+  const Matrix root = random_matrix(seed, dimension);
+  Matrix result = root * root.transpose();
+  result.diagonal().array() += 10;
+  return result;
+}
+
+std::vector<Index> all_coordinates() {
+  std::vector<Index> face(dimension);
+  std::iota(face.begin(), face.end(), Index{0});
+  return face;
+}
+
+/// By Householder QR of the submatrix, which shares nothing with Cholesky or conjugate gradients.
+Vector solved_by_qr(const Matrix& matrix, const std::vector<Index>& face, const Vector& right) {
+  const Matrix part = matrix(face, face);
+  Vector result = Vector::Zero(right.size());
+  result(face) = part.colPivHouseholderQr().solve(Vector(right(face)));
+  return result;
+}
+
+void expect_solves(const ReusedCurvature& curvature, const std::vector<Index>& face,
+                   const Vector& right) {
+  Vector found;
+  curvature.solve(face, right, 1e-10, found);
+  const Vector expected = solved_by_qr(curvature.matrix(), face, right);
+  EXPECT_LT((found - expected).norm(), 1e-7 * expected.norm());
+}
+
+TEST(ReusedCurvature, SolvesOnAnyFaceAsTheWholeMatrixSays) {
+  ReusedCurvature curvature;
+  curvature.set(random_definite(1));
+  const Vector right = random_vector(2);
+  std::vector<Index> face = all_coordinates();
+  expect_solves(curvature, face, right);
+  EXPECT_EQ(curvature.factorizations(), 1u);
+  face.erase(face.begin() + 7);
+  face.pop_back();
+  expect_solves(curvature, face, right);  // a smaller face than the factor's
+  EXPECT_EQ(curvature.factorizations(), 1u);
+  expect_solves(curvature, {2, 3, 5, 7, 11}, right);  // another face altogether
+  EXPECT_EQ(curvature.factorizations(), 2u);
+  expect_solves(curvature, {2, 3, 5, 7, 11, 13, 17}, right);  // so small that a factor costs less
+  EXPECT_EQ(curvature.factorizations(), 3u);                  // than one step with all of M
+}
+
+/// Coordinates of 0 .. dimension - 1 of which a few have changed sides.
+std::vector<Index> changed_face(const std::vector<Index>& face, std::uint64_t seed, int changes) {
+  KeyedRandom random(RandomKey{.seed = seed, .purpose = Purpose::synthetic});
+  std::vector<bool> inside(dimension);
+  for (const Index k : face) inside[k] = true;
+  for (int change = 0; change < changes; ++change) {
+    const auto k = static_cast<Index>(random.below(dimension));
+    inside[k] = !inside[k];
+  }
+  std::vector<Index> result;
+  for (Index k = 0; k < dimension; ++k)
+    if (inside[k]) result.push_back(k);
+  return result;
+}
+
+// Coordinates come, leave and come back; more of them in all than are kept at once.
+TEST(ReusedCurvature, OneFactorServesAllFacesNearItsOwn) {
+  ReusedCurvature curvature;
+  curvature.set(random_definite(9));
+  const std::vector<Index> face = changed_face(all_coordinates(), 1, 80);
+  expect_solves(curvature, face, random_vector(10));
+  for (std::uint64_t seed = 2; seed < 40; ++seed)
+    expect_solves(curvature, changed_face(face, seed, 1 + static_cast<int>(seed) % 12),
+                  random_vector(seed));
+  EXPECT_EQ(curvature.factorizations(), 1u);
+  expect_solves(curvature, changed_face(face, 50, 60), random_vector(51));
+  EXPECT_EQ(curvature.factorizations(), 2u);
+}
+
+// The one that comes is all but a multiple of another: no border can tell them apart.
+TEST(ReusedCurvature, ANewFactorIsMadeWhereBordersFail) {
+  ReusedCurvature curvature;
+  Matrix matrix = random_definite(11);
+  matrix.row(5) = matrix.row(9);
+  matrix.col(5) = matrix.col(9);
+  matrix(5, 5) = matrix(9, 9) * (1 + 1e-13);
+  curvature.set(matrix);
+  std::vector<Index> face = all_coordinates();
+  face.erase(face.begin() + 5);
+  expect_solves(curvature, face, random_vector(12));
+  Vector found;
+  curvature.solve(all_coordinates(), random_vector(12), 1e-10, found);
+  EXPECT_EQ(curvature.factorizations(), 2u);
+  EXPECT_TRUE(found.allFinite());
+}
+
+TEST(ReusedCurvature, KeepsTheFactorThroughSmallChangesAndAnswersForTheNewMatrix) {
+  ReusedCurvature curvature;
+  const Matrix matrix = random_definite(3);
+  curvature.set(matrix);
+  expect_solves(curvature, all_coordinates(), random_vector(4));
+  Matrix changed = matrix;
+  changed.diagonal() *= 1.001;
+  curvature.set(changed);
+  expect_solves(curvature, all_coordinates(), random_vector(4));
+  EXPECT_EQ(curvature.factorizations(), 1u);
+  curvature.set(random_definite(5));
+  expect_solves(curvature, all_coordinates(), random_vector(4));
+  EXPECT_EQ(curvature.factorizations(), 2u);
+}
+
+TEST(ReusedCurvature, SavingAndLoadingKeepsTheFactorBitForBit) {
+  ReusedCurvature original, copy;
+  Matrix matrix = random_definite(6);
+  original.set(matrix);
+  Vector expected, found;
+  original.solve(all_coordinates(), random_vector(7), 1e-10, expected);
+  matrix.diagonal() *= 1.001;
+  original.set(matrix);
+  ByteWriter writer;
+  original.save(writer);
+  ByteReader reader(writer.bytes());
+  copy.load(reader, dimension);
+  ASSERT_TRUE(reader.finished());
+  original.solve(all_coordinates(), random_vector(8), 1e-6, expected);
+  copy.solve(all_coordinates(), random_vector(8), 1e-6, found);
+  EXPECT_EQ(found, expected);
+}
+
+}  // namespace
+}  // namespace grove

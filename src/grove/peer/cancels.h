@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <mutex>
+
+namespace grove::peer {
+
+/// Open streams, so that they can be cut from outside: all at the end, or one whose hello does not
+/// come in time (a stream's Read has no time limit of its own).
+class StreamRegistry {
+ public:
+  /// A stream that must be confirmed by `deadline` (monotonic seconds).
+  std::uint64_t add(std::function<void()> cancel, double deadline) {
+    const std::lock_guard lock(mutex_);
+    if (closed_) cancel();
+    open_[++last_] = {std::move(cancel), deadline};
+    return last_;
+  }
+  void confirm(std::uint64_t id) {
+    const std::lock_guard lock(mutex_);
+    open_.at(id).deadline = std::numeric_limits<double>::infinity();
+  }
+  void remove(std::uint64_t id) {
+    const std::lock_guard lock(mutex_);
+    open_.erase(id);
+  }
+  void cut_overdue(double now) {
+    const std::lock_guard lock(mutex_);
+    for (auto& [id, stream] : open_)
+      if (stream.deadline < now) stream.cancel();
+  }
+  void cut_all() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    for (auto& [id, stream] : open_) stream.cancel();
+  }
+
+ private:
+  struct Stream {
+    std::function<void()> cancel;
+    double deadline = 0;
+  };
+  std::mutex mutex_;
+  std::map<std::uint64_t, Stream> open_;
+  std::uint64_t last_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace grove::peer

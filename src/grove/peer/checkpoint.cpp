@@ -1,0 +1,119 @@
+#include "grove/peer/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include "grove/base/bytes.h"
+#include "grove/base/file.h"
+#include "grove/base/text.h"
+#include "grove/data/digest.h"
+
+namespace grove::peer {
+namespace {
+
+constexpr std::size_t digest_digits = 64;
+
+std::string digest_of(std::string_view content) {
+  Sha256 digest;
+  digest.update(content);
+  return digest.finish();
+}
+
+void put_text(ByteWriter& writer, std::string_view text) {
+  writer.put(static_cast<std::uint64_t>(text.size()));
+  for (const char c : text) writer.put(c);
+}
+
+/// Lengths are checked against what is left before memory is asked for.
+bool get_text(ByteReader& reader, std::string& text, std::size_t most) {
+  std::uint64_t size = 0;
+  reader.get(size);
+  if (!reader.ok() || size > most) return false;
+  text.resize(size);
+  for (char& c : text) reader.get(c);
+  return reader.ok();
+}
+
+Result<Checkpoint> read_content(std::string_view content) {
+  const Error bad{"checkpoint", "its content is not what this version writes"};
+  Checkpoint result;
+  ByteReader reader(content);
+  std::uint64_t neighbours = 0;
+  char holds = 0, done = 0;
+  if (!get_text(reader, result.fingerprint, content.size())) return bad;
+  reader.get(result.sequence);
+  reader.get(holds);
+  reader.get(done);
+  reader.get(neighbours);
+  if (!reader.ok() || neighbours > content.size() || holds < 0 || holds > 1 || done < 0 || done > 1)
+    return bad;
+  result.holds_regularizer = holds == 1;
+  result.done = done == 1;
+  for (std::uint64_t k = 0; k < neighbours; ++k)
+    if (!get_text(reader, result.neighbours.emplace_back(), content.size())) return bad;
+  for (std::uint64_t k = 0; k < neighbours; ++k) reader.get(result.heard.emplace_back());
+  if (!get_text(reader, result.agent, content.size()) || !reader.finished()) return bad;
+  return result;
+}
+
+}  // namespace
+
+/// The agent's state may be large: it stays where it is, and the rest is put in front.
+std::string encode(Checkpoint checkpoint) {
+  ByteWriter head;
+  put_text(head, checkpoint.fingerprint);
+  head.put(checkpoint.sequence);
+  head.put(static_cast<char>(checkpoint.holds_regularizer));
+  head.put(static_cast<char>(checkpoint.done));
+  head.put(static_cast<std::uint64_t>(checkpoint.neighbours.size()));
+  for (const std::string& name : checkpoint.neighbours) put_text(head, name);
+  for (const std::uint64_t sequence : checkpoint.heard) head.put(sequence);
+  head.put(static_cast<std::uint64_t>(checkpoint.agent.size()));
+  Sha256 digest;
+  digest.update(head.bytes());
+  digest.update(checkpoint.agent);
+  std::string file = std::move(checkpoint.agent);
+  file.insert(0, std::string(checkpoint_format) + digest.finish() + head.bytes());
+  return file;
+}
+
+Result<Checkpoint> decode(std::string_view bytes) {
+  if (!bytes.starts_with(checkpoint_format))
+    return Error{"checkpoint", fmt::format("is not one this version can read; expected the format "
+                                           "{}",
+                                           trim(checkpoint_format))};
+  bytes.remove_prefix(checkpoint_format.size());
+  if (bytes.size() < digest_digits) return Error{"checkpoint", "is cut short"};
+  const std::string_view digest = bytes.substr(0, digest_digits);
+  bytes.remove_prefix(digest_digits);
+  if (digest_of(bytes) != digest) return Error{"checkpoint", "its checksum is wrong"};
+  return read_content(bytes);
+}
+
+Status write_checkpoint(const std::filesystem::path& path, Checkpoint checkpoint) {
+  return write_file_atomically(path, encode(std::move(checkpoint)));
+}
+
+std::string set_aside(const std::filesystem::path& path) {
+  std::error_code failed;
+  for (int k = 1; k < 10000; ++k) {
+    const std::string aside = fmt::format("{}.bad-{}", path.string(), k);
+    if (std::filesystem::exists(aside, failed)) continue;
+    std::filesystem::rename(path, aside, failed);
+    return failed ? std::string() : aside;
+  }
+  return {};
+}
+
+FoundCheckpoint find_checkpoint(const std::filesystem::path& path, const std::string& fingerprint) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return {};
+  const auto bytes = read_file(path);
+  auto checkpoint = bytes ? decode(*bytes) : Result<Checkpoint>(bytes.error());
+  if (checkpoint && checkpoint->fingerprint == fingerprint) return {std::move(*checkpoint), {}};
+  const std::string reason = checkpoint ? "belongs to another problem: " + checkpoint->fingerprint
+                                        : checkpoint.error().what;
+  return {std::nullopt,
+          fmt::format("{} {}; set aside as {}", path.string(), reason, set_aside(path))};
+}
+
+}  // namespace grove::peer

@@ -1,0 +1,34 @@
+// The seeds of the fuzzers, without libFuzzer: each is something that is accepted, so that the
+// fuzzer begins behind the first check; and what fuzzers once broke stays mended.
+#include <filesystem>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "grove/base/file.h"
+#include "grove/peer/restore_fuzz.h"
+#include "grove/peer/wire_fuzz.h"
+
+namespace grove::peer {
+namespace {
+
+void expect_all_accepted(const std::string& folder,
+                         const std::function<bool(std::string_view)>& accepts) {
+  int seeds = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(GROVE_FUZZ_SEEDS "/" + folder)) {
+    const auto bytes = read_file(entry.path());
+    ASSERT_TRUE(bytes);
+    EXPECT_TRUE(accepts(*bytes)) << entry.path();
+    ++seeds;
+  }
+  EXPECT_GT(seeds, 0);
+}
+
+TEST(FuzzSeeds, AreMessagesThatSomebodyAccepts) { expect_all_accepted("wire", fuzz_wire); }
+
+TEST(FuzzSeeds, AreCheckpointsThatCanBeRead) { expect_all_accepted("checkpoint", fuzz_checkpoint); }
+
+TEST(FuzzSeeds, AreStatesToGoOnWith) { expect_all_accepted("restore", fuzz_restore); }
+
+}  // namespace
+}  // namespace grove::peer

@@ -1,0 +1,244 @@
+#include "grove/peer/layout.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fcntl.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include "grove/base/file.h"
+#include "grove/base/text.h"
+#include "grove/data/dataset.h"
+#include "grove/network/topology.h"
+#include "grove/peer/certificates.h"
+#include "grove/peer/free_ports.h"
+#include "grove/peer/training_keys.h"
+#include "grove/setup/instance.h"
+#include "grove/setup/method_setup.h"
+#include "grove/setup/scalar_penalty.h"
+
+namespace grove::peer {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Everything the peers' files are made of.
+struct Plan {
+  Dataset data;
+  std::vector<std::vector<std::uint32_t>> shards;
+  Graph graph;
+  std::vector<int> work;
+  std::vector<std::uint16_t> ports;
+
+  std::string name(std::size_t agent) const {
+    const auto digits = std::to_string(graph.agents() - 1).size();
+    return fmt::format("peer-{:0{}}", agent, digits);
+  }
+  std::string address(std::size_t agent) const { return fmt::format("127.0.0.1:{}", ports[agent]); }
+};
+
+Result<Plan> make_plan(const Config& config) {
+  auto graph = make_graph(config.graph, config.agents, config.seed);
+  if (!graph) return graph.error();
+  auto work = make_work_loads(config.work, config.agents, config.seed);
+  if (!work) return work.error();
+  const auto kind = is_classification(config.loss) ? TargetKind::two_classes : TargetKind::number;
+  auto loaded = load_dataset(config.data, kind, config.seed, {.label_column = config.label_column});
+  if (!loaded) return loaded.error();
+  auto data = subsample(std::move(*loaded), config.samples, config.seed);
+  if (!data) return data.error();
+  auto shards = partition(data->samples, config.partition, config.agents, config.seed);
+  if (!shards) return shards.error();
+  auto ports = free_ports(config.agents);
+  if (!ports) return ports.error();
+  return Plan{std::move(*data), std::move(*shards), std::move(*graph), std::move(*work),
+              std::move(*ports)};
+}
+
+/// From a few thousand rows of all the data, which `grove network init` still has in one place.
+double default_penalty(const Config& config, const Plan& plan) {
+  std::vector<std::uint32_t> rows;
+  const auto total = static_cast<std::uint32_t>(plan.data.samples.count());
+  const std::uint32_t stride = std::max<std::uint32_t>(1, total / 2000);
+  for (std::uint32_t row = 0; row < total; row += stride) rows.push_back(row);
+  const auto objective =
+      make_shard_objective(take_rows(plan.data.samples, rows),
+                           {.loss = config.loss, .l2 = config.l2, .intercept = config.intercept});
+  return automatic_scalar_penalty(*objective, Vector::Zero(objective->dimension()), plan.graph);
+}
+
+/// Every peer makes the same form out of auto; a number it could not know without the others.
+Status settle_penalty(Config& config, const Plan& plan) {
+  const Index dimension = plan.data.samples.dimension() + (config.intercept ? 1 : 0);
+  if (config.penalty.is_auto() && !automatic_curvature(config, dimension))
+    config.penalty = default_penalty(config, plan);
+  const CurvatureForm* form = config.penalty.curvature();
+  if (form == nullptr) return success();
+  if (!bears_curvature(config)) return Error{"--penalty", std::string(needs_of_curvature)};
+  if (form->rank > dimension)
+    return Error{"--penalty", fmt::format("low-rank:{} keeps more eigenpairs than there are "
+                                          "coefficients; expected at most {}",
+                                          form->rank, dimension)};
+  return success();
+}
+
+std::string shard_text(const Dataset& data, const std::vector<std::uint32_t>& rows) {
+  std::string text;
+  for (const std::uint32_t row : rows) {
+    double target = data.samples.targets[row];
+    if (data.labels) target = target > 0.5 ? data.labels->positive : data.labels->negative;
+    text += exact(target);
+    for_each_nonzero(data.samples, row, [&](Index column, double value) {
+      fmt::format_to(std::back_inserter(text), " {}:{}", column + 1, value);
+    });
+    text += '\n';
+  }
+  return text;
+}
+
+/// Keys of the training that all peers share, as they stand in `grove train`.
+std::string training_text(const LayoutOptions& options) {
+  Config config = options.training;
+  std::set<std::string> known = training_keys();
+  for (const char* own : {"data", "label-column", "work"}) known.erase(own);
+  std::string text;
+  for (const Option& option : grove::options_of(config)) {
+    const nlohmann::json value = option.get();
+    const bool given =
+        !value.is_null() && !(value.is_string() && value.get_ref<const std::string&>().empty());
+    if (!given || !known.contains(option.name)) continue;
+    text += fmt::format("{} = {}\n", option.name, value.dump());
+  }
+  return text;
+}
+
+std::string peer_toml(const LayoutOptions& options, const Plan& plan, std::size_t agent) {
+  const Config& config = options.training;
+  std::vector<std::string> neighbours;
+  for (const AgentId other : plan.graph.neighbours(AgentId{static_cast<std::uint32_t>(agent)}))
+    neighbours.push_back(
+        fmt::format("\"{}@{}\"", plan.name(other.value), plan.address(other.value)));
+  std::string text = fmt::format(
+      "# One agent of the network {}. Start it with: grove peer --config peer.toml\n"
+      "network = \"{}\"\nname = \"{}\"\nlisten = \"{}\"\nneighbours = [{}]\nmembers = {}\n"
+      "holder = \"{}\"\naccept-new = true\n\n"
+      "ca = \"../ca.crt\"\ncertificate = \"peer.crt\"\nkey = \"peer.key\"\n\n"
+      "data = \"shard.libsvm\"\nfeatures = {}\nwork = {}\n",
+      options.network, options.network, plan.name(agent), plan.address(agent),
+      fmt::join(neighbours, ", "), config.agents, plan.name(0), plan.data.samples.dimension(),
+      config.work == "auto" ? "\"auto\"" : std::to_string(plan.work[agent]));
+  if (plan.data.labels)
+    text +=
+        fmt::format("labels = [{}, {}]\n", plan.data.labels->negative, plan.data.labels->positive);
+  if (config.weighting == Weighting::sample)
+    text += fmt::format("scale = {}\n", static_cast<double>(config.agents) *
+                                            static_cast<double>(plan.shards[agent].size()) /
+                                            static_cast<double>(plan.data.samples.count()));
+  return text + "\n" + training_text(options) + "\nstate = \"state\"\ncheckpoint-every = 1\n";
+}
+
+/// Created with the right mode: never readable by others, not even for a moment.
+Status write_key(const fs::path& path, const std::string& key) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return Error{path.string(), "cannot be created"};
+  const bool written = ::write(file, key.data(), key.size()) == static_cast<ssize_t>(key.size());
+  if (::close(file) != 0 || !written) return Error{path.string(), "cannot be written"};
+  return success();
+}
+
+Status write_identity(const fs::path& folder, const std::string& stem,
+                      const CertifiedKey& identity) {
+  if (Status status = write_file_atomically(folder / (stem + ".crt"), identity.certificate);
+      !status)
+    return status;
+  return write_key(folder / (stem + ".key"), identity.key);
+}
+
+Status write_peer(const LayoutOptions& options, const Plan& plan, const CertifiedKey& authority,
+                  const Layout::Peer& peer, std::size_t agent) {
+  std::error_code failed;
+  fs::create_directories(peer.folder, failed);
+  const auto identity = certify(authority, peer.name);
+  if (!identity) return identity.error();
+  if (Status status = write_identity(peer.folder, "peer", *identity); !status) return status;
+  if (Status status = write_file_atomically(peer.folder / "shard.libsvm",
+                                            shard_text(plan.data, plan.shards[agent]));
+      !status)
+    return status;
+  return write_file_atomically(peer.folder / "peer.toml", peer_toml(options, plan, agent));
+}
+
+Status write_network_file(const Layout& layout) {
+  nlohmann::json peers = nlohmann::json::array();
+  for (const auto& peer : layout.peers)
+    peers.push_back({{"name", peer.name}, {"address", peer.address}});
+  const nlohmann::json network{
+      {"format", "grove-network/1"}, {"network", layout.network}, {"peers", peers}};
+  return write_file_atomically(layout.folder / "network.json", network.dump(1) + "\n");
+}
+
+Status make_folder(const fs::path& folder) {
+  std::error_code failed;
+  if (fs::exists(folder, failed) && !fs::is_empty(folder, failed))
+    return Error{"--out", folder.string() + " is not empty; expected a new folder"};
+  fs::create_directories(folder, failed);
+  if (failed)
+    return Error{"--out", fmt::format("cannot create {}: {}", folder.string(), failed.message())};
+  return success();
+}
+
+}  // namespace
+
+TlsFiles Layout::operator_files() const {
+  return {(folder / "ca.crt").string(), (folder / "operator.crt").string(),
+          (folder / "operator.key").string()};
+}
+
+Result<Layout> make_layout(const LayoutOptions& given) {
+  LayoutOptions options = given;
+  if (options.out.empty()) return Error{"--out", "missing; expected a new folder"};
+  if (!is_druid(options.training.method))
+    return Error{"--method", "peers run free of each other; expected one of the DRUID family"};
+  auto plan = make_plan(options.training);
+  if (!plan) return plan.error();
+  if (Status status = settle_penalty(options.training, *plan); !status) return status.error();
+  if (Status status = make_folder(options.out); !status) return status.error();
+
+  const auto authority = make_authority(options.network);
+  if (!authority) return authority.error();
+  const auto operator_identity = certify(*authority, operator_name);
+  if (!operator_identity) return operator_identity.error();
+  Layout layout{.folder = options.out, .network = options.network, .peers = {}};
+  if (Status status = write_identity(layout.folder, "ca", *authority); !status)
+    return status.error();
+  if (Status status = write_identity(layout.folder, operator_name, *operator_identity); !status)
+    return status.error();
+  for (std::size_t agent = 0; agent < options.training.agents; ++agent) {
+    layout.peers.push_back(
+        {plan->name(agent), plan->address(agent), layout.folder / plan->name(agent)});
+    if (Status status = write_peer(options, *plan, *authority, layout.peers.back(), agent); !status)
+      return status.error();
+  }
+  if (Status status = write_network_file(layout); !status) return status.error();
+  return layout;
+}
+
+Result<Layout> read_layout(const fs::path& folder) {
+  const auto text = read_file(folder / "network.json");
+  if (!text)
+    return Error{folder.string(),
+                 "has no network.json; expected a folder made by grove network init"};
+  try {  // nlohmann-json reports what does not fit by exception
+    const auto json = nlohmann::json::parse(*text);
+    Layout layout{.folder = folder, .network = json.at("network"), .peers = {}};
+    for (const auto& peer : json.at("peers"))
+      layout.peers.push_back(
+          {peer.at("name"), peer.at("address"), folder / peer.at("name").get<std::string>()});
+    return layout;
+  } catch (const nlohmann::json::exception& error) {
+    return Error{(folder / "network.json").string(), error.what()};
+  }
+}
+
+}  // namespace grove::peer

@@ -1,0 +1,482 @@
+// Whole peers on loopback with TLS, as threads of this process (so that sanitizers see them all).
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "grove/base/file.h"
+#include "grove/peer/dialer.h"
+#include "grove/peer/layout.h"
+#include "grove/peer/operator.h"
+#include "grove/peer/peer.grpc.pb.h"
+#include "grove/peer/peer.h"
+#include "grove/peer/peer_agent.h"
+#include "grove/peer/test_folder.h"
+#include "grove/peer/test_log.h"
+#include "grove/peer/test_wait.h"
+#include "grove/train/run.h"
+
+namespace grove::peer {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A peer in a thread of its own.
+class LivePeer {
+ public:
+  explicit LivePeer(PeerConfig config)
+      : hooks_{.log = logger_to(log_), .interrupted = [this] { return stop_.load(); }},
+        thread_([this, told = std::move(config)] {
+          result_.emplace(run_peer(told, hooks_));
+          ended_ = true;
+        }) {}
+  ~LivePeer() { stop(); }
+
+  void stop() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  /// Waits for the network to agree.
+  bool converged() {
+    eventually([&] { return ended_.load(); });
+    stop();  // of no effect on a peer that has ended
+    return outcome() == PeerOutcome::converged;
+  }
+  /// Of a peer that has ended; nothing: it could not start.
+  std::optional<PeerOutcome> outcome() const {
+    return result_ && *result_ ? std::optional(**result_) : std::nullopt;
+  }
+  std::string log() { return log_->text(); }
+  bool logged(const std::string& words) { return log_->has(words); }
+
+ private:
+  std::atomic<bool> stop_ = false, ended_ = false;
+  std::shared_ptr<TestLog> log_ = std::make_shared<TestLog>();
+  PeerHooks hooks_;
+  std::optional<Result<PeerOutcome>> result_;
+  std::thread thread_;
+};
+
+class Network {
+ public:
+  explicit Network(Config training) : training_(std::move(training)) {
+    training_.tolerance = 1e-9;
+    auto made = make_layout({.training = training_, .out = (folder_.path() / "net").string()});
+    EXPECT_TRUE(made) << made.error().text();
+    layout = std::move(*made);
+  }
+  PeerConfig config(std::size_t peer) const {
+    auto config = read_peer_config(layout.peers[peer].folder / "peer.toml");
+    EXPECT_TRUE(config) << config.error().text();
+    return *config;
+  }
+  /// The optimum by proximal Newton on the pooled data, dealt out as the peers got it.
+  Vector optimum() const {
+    const auto problem = prepare(training_);
+    EXPECT_TRUE(problem && problem->reference);
+    return problem->reference->x;
+  }
+  Vector model(std::size_t peer) const {
+    const auto text = read_file(layout.peers[peer].folder / "state" / "model.json");
+    EXPECT_TRUE(text);
+    const auto values = nlohmann::json::parse(*text).at("coefficients").get<std::vector<double>>();
+    return Eigen::Map<const Vector>(values.data(), static_cast<Index>(values.size()));
+  }
+  /// Slowed down by late messages, so that there is a middle of the training to disturb.
+  PeerConfig slow_config(std::size_t peer) const {
+    PeerConfig slow = config(peer);
+    slow.fault_delay_seconds = 0.03;
+    return slow;
+  }
+  /// Waits until the peer, as it tells the operator, is in the middle of the training.
+  bool has_worked(std::size_t peer) const {
+    const auto identity = load_identity(layout.operator_files());
+    return eventually([&] {
+      const auto status = ask_status(layout.peers[peer], *identity);
+      return status && status->at("activations") >= 10;
+    });
+  }
+
+ private:
+  TestFolder folder_;
+  Config training_;
+
+ public:
+  Layout layout;
+};
+
+Config small_problem(std::uint64_t agents, PenaltySpec penalty = {}) {
+  Config config;
+  config.data = "synthetic:ijcnn-like,samples=600";
+  config.agents = agents;
+  config.penalty = penalty;
+  config.graph = agents > 3 ? "ring" : "complete";
+  config.l1 = 1e-3;
+  config.l2 = 1e-3;
+  return config;
+}
+
+std::string ijcnn1() {
+  const char* folder = std::getenv("GROVE_DATA_DIR");
+  const fs::path path =
+      fs::path(folder != nullptr ? folder : GROVE_DEFAULT_DATA_DIR) / "ijcnn1.bz2";
+  return fs::exists(path) ? path.string() : std::string();
+}
+
+double relative_error(const Vector& x, const Vector& optimum) {
+  return (x - optimum).norm() / optimum.norm();
+}
+
+/// Links weighed by curvature, as is the default, and by a number.
+class PeerNetworkWith : public testing::TestWithParam<bool> {
+ protected:
+  static Config problem() {
+    return small_problem(4, GetParam() ? PenaltySpec() : PenaltySpec(3e-3));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, PeerNetworkWith, testing::Bool(),
+                         [](const auto& given) { return given.param ? "Curvature" : "Number"; });
+
+// l1 logistic regression on ijcnn1, ten peers over mutual TLS.
+TEST(PeerNetwork, TenPeersReachTheCentralizedOptimum) {
+  Config config;
+  config.data = ijcnn1();
+  if (config.data.empty()) {
+    std::printf("no ijcnn1 on this machine: using a synthetic set instead\n");
+    config.data = "synthetic:ijcnn-like";
+  }
+  config.samples = 4000;
+  config.l1 = 1e-4;
+  const Network network(config);
+  std::vector<std::unique_ptr<LivePeer>> peers;
+  for (std::size_t k = 0; k < 10; ++k)
+    peers.push_back(std::make_unique<LivePeer>(network.config(k)));
+  for (auto& peer : peers) ASSERT_TRUE(peer->converged()) << peer->log();
+  const Vector optimum = network.optimum();
+  for (std::size_t k = 0; k < 10; ++k)
+    EXPECT_LT(relative_error(network.model(k), optimum), 1e-6) << "peer " << k;
+}
+
+TEST_P(PeerNetworkWith, SurvivesLostAndLateMessagesAndAnyOrderOfStarting) {
+  const Network network(problem());
+  std::vector<std::unique_ptr<LivePeer>> peers;
+  for (const std::size_t k : {3u, 0u, 2u, 1u}) {
+    PeerConfig config = network.config(k);
+    config.fault_loss = 0.2;
+    config.fault_delay_seconds = 0.005;
+    peers.push_back(std::make_unique<LivePeer>(config));
+  }
+  for (auto& peer : peers) ASSERT_TRUE(peer->converged()) << peer->log();
+  const Vector optimum = network.optimum();
+  for (std::size_t k = 0; k < 4; ++k)
+    EXPECT_LT(relative_error(network.model(k), optimum), 1e-6) << "peer " << k;
+}
+
+TEST_P(PeerNetworkWith, APeerThatIsStoppedResumesAndADamagedCheckpointIsSetAside) {
+  const Network network(problem());
+  std::vector<std::unique_ptr<LivePeer>> peers;
+  for (const std::size_t k : {0u, 1u, 2u})
+    peers.push_back(std::make_unique<LivePeer>(network.slow_config(k)));
+  const fs::path checkpoint = network.layout.peers[3].folder / "state" / "checkpoint.bin";
+  {
+    LivePeer third(network.slow_config(3));
+    ASSERT_TRUE(network.has_worked(3));
+  }
+  ASSERT_TRUE(fs::exists(checkpoint));
+  std::ofstream(checkpoint, std::ios::app) << "x";
+  PeerConfig patient = network.slow_config(3);
+  patient.contact_seconds = 60;  // however long a busy machine takes to connect them
+  LivePeer again(patient);
+  ASSERT_TRUE(again.converged()) << again.log();
+  EXPECT_TRUE(again.logged("set aside")) << again.log();
+  EXPECT_TRUE(again.logged("starting from the values of 2 neighbours")) << again.log();
+  EXPECT_TRUE(fs::exists(checkpoint.string() + ".bad-1"));
+  for (auto& peer : peers) ASSERT_TRUE(peer->converged()) << peer->log();
+  for (std::size_t k = 0; k < 4; ++k)
+    EXPECT_LT(relative_error(network.model(k), network.optimum()), 1e-6) << "peer " << k;
+}
+
+/// The optimum of the mean over some of the peers' shards.
+Vector optimum_over(const Network& network, const std::vector<std::size_t>& members) {
+  std::vector<PeerProblem> problems;
+  std::vector<const Objective*> parts;
+  for (const std::size_t k : members) {
+    PeerConfig config = network.config(k);
+    auto problem = load_problem(config);
+    EXPECT_TRUE(problem);
+    problems.push_back(std::move(*problem));
+    parts.push_back(problems.back().objective.get());
+  }
+  const auto mean = make_mean_objective(std::move(parts));
+  const auto reference = solve_reference(*mean, problems[0].regularizer);
+  EXPECT_TRUE(reference);
+  return reference->x;
+}
+
+TEST_P(PeerNetworkWith, GoesOnWithoutTheHolderOfTheRegularizerWhenItNeverComesBack) {
+  const Network network(problem());
+  std::vector<std::unique_ptr<LivePeer>> peers;
+  const auto config_of = [&](std::size_t k) {
+    PeerConfig config = network.slow_config(k);
+    config.forget_seconds = 4;
+    return config;
+  };
+  auto holder = std::make_unique<LivePeer>(config_of(0));
+  for (const std::size_t k : {1u, 2u, 3u})
+    peers.push_back(std::make_unique<LivePeer>(config_of(k)));
+  for (const std::size_t k : {0u, 1u, 2u, 3u}) ASSERT_TRUE(network.has_worked(k));
+  holder.reset();
+  for (auto& peer : peers) ASSERT_TRUE(peer->converged()) << peer->log();
+  if (!GetParam()) {  // with curvature everyone has its share
+    EXPECT_TRUE(peers[0]->logged("holding the regularizer members=3")) << peers[0]->log();
+  }
+  const Vector optimum = optimum_over(network, {1, 2, 3});
+  for (const std::size_t k : {1u, 2u, 3u})
+    EXPECT_LT(relative_error(network.model(k), optimum), 1e-6) << "peer " << k;
+}
+
+TEST_P(PeerNetworkWith, ANewPeerWithItsOwnDataJoinsWhileTheOthersRun) {
+  // Peer 3 is laid out with the others but told to nobody: it comes later and dials by itself.
+  const Network network(problem());
+  std::vector<std::unique_ptr<LivePeer>> peers;
+  for (const std::size_t k : {0u, 1u, 2u}) {
+    PeerConfig config = network.config(k);
+    std::erase_if(config.neighbours, [](const auto& one) { return one.name == "peer-3"; });
+    config.members = 4;  // so that the three do not finish before it comes
+    peers.push_back(std::make_unique<LivePeer>(config));
+  }
+  for (const std::size_t k : {0u, 1u, 2u}) ASSERT_TRUE(network.has_worked(k));
+  PeerConfig newcomer = network.config(3);
+  newcomer.join = true;
+  LivePeer fourth(newcomer);
+  ASSERT_TRUE(fourth.converged()) << fourth.log();
+  for (auto& peer : peers) ASSERT_TRUE(peer->converged()) << peer->log();
+  EXPECT_TRUE(peers[0]->logged("joined peer=peer-3")) << peers[0]->log();
+  const Vector optimum = network.optimum();
+  for (std::size_t k = 0; k < 4; ++k)
+    EXPECT_LT(relative_error(network.model(k), optimum), 1e-6) << "peer " << k;
+}
+
+TEST(PeerNetwork, KeepsRunningWhereTheStateDirectoryCannotBeWritten) {
+  const Network network(small_problem(2));
+  // A file where the directory should be: fails for root, too.
+  std::ofstream(network.layout.peers[0].folder / "state") << "in the way";
+  LivePeer blocked(network.config(0)), other(network.config(1));
+  EXPECT_TRUE(other.converged()) << other.log();  // which takes two
+  EXPECT_LT(relative_error(network.model(1), network.optimum()), 1e-6);
+  EXPECT_FALSE(blocked.converged());
+  EXPECT_EQ(blocked.outcome(), PeerOutcome::unsaved);
+  EXPECT_TRUE(blocked.logged("no checkpoint")) << blocked.log();
+  EXPECT_TRUE(blocked.logged("no model")) << blocked.log();
+}
+
+/// Its configuration, changed so that the network waits for one that never comes: it has no end.
+PeerConfig endless(PeerConfig config) {
+  config.members = 100;
+  return config;
+}
+
+// The disk is full from some moment on: a file where the directory was fails for root, too.
+TEST(PeerNetwork, ADiskThatFailsWhileItRunsIsSaidAndTheLastCheckpointServesAfterACrash) {
+  const Network network(small_problem(2));
+  const fs::path state = network.layout.peers[0].folder / "state", away = state.string() + "-away";
+  const auto identity = load_identity(network.layout.operator_files());
+  for (int crash = 0; crash < 2; ++crash) {  // twice over the same checkpoint
+    PeerConfig config = endless(network.config(0));
+    config.checkpoint_seconds = 0.01;
+    LivePeer failing(config), other(endless(network.config(1)));
+    ASSERT_TRUE(network.has_worked(0) &&
+                eventually([&] { return fs::exists(state / "checkpoint.bin"); }));
+    fs::rename(state, away);
+    std::ofstream(state) << "in the way";
+    ASSERT_TRUE(eventually([&] {
+      const auto status = ask_status(network.layout.peers[0], *identity);
+      return status && status->at("checkpoint_trouble") != "";
+    })) << failing.log();
+    EXPECT_TRUE(failing.logged("no checkpoint"));
+    EXPECT_TRUE(network.has_worked(0));  // and goes on
+    failing.stop();
+    EXPECT_EQ(failing.outcome(), PeerOutcome::unsaved);
+    fs::remove(state);
+    fs::rename(away, state);
+  }
+  LivePeer again(network.config(0)), other(network.config(1));
+  ASSERT_TRUE(again.converged()) << again.log();
+  ASSERT_TRUE(other.converged()) << other.log();
+  EXPECT_TRUE(again.logged("resumed activations")) << again.log();
+  for (std::size_t k = 0; k < 2; ++k)
+    EXPECT_LT(relative_error(network.model(k), network.optimum()), 1e-6) << "peer " << k;
+}
+
+/// Whether anybody takes a connection there.
+bool listens(const std::string& address) {
+  const auto colon = address.rfind(':');
+  sockaddr_in where{};
+  where.sin_family = AF_INET;
+  where.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1))));
+  ::inet_pton(AF_INET, address.substr(0, colon).c_str(), &where.sin_addr);
+  const int file = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool taken = ::connect(file, reinterpret_cast<sockaddr*>(&where), sizeof where) == 0;
+  ::close(file);
+  return taken;
+}
+
+// Hellos say how far a neighbour was heard, and a neighbour without its state numbers on from
+// there. The checkpoint comes through a pipe: the test decides when it can be read.
+TEST(PeerNetwork, SpeaksToNobodyBeforeItHasReadItsCheckpoint) {
+  const Network network(small_problem(2));
+  PeerConfig config = endless(network.config(1));
+  const auto problem = load_problem(config);
+  ASSERT_TRUE(problem);
+  PeerAgent past(*problem, "peer-1", 1,
+                 PeerStart{Vector::Zero(problem->objective->dimension()), false});
+  past.add("peer-0");
+  Checkpoint checkpoint = past.checkpoint();
+  checkpoint.heard = {(std::uint64_t{5} << life_bits) + 7};
+  const std::string bytes = encode(checkpoint);
+
+  fs::create_directories(config.state);
+  const fs::path file = fs::path(config.state) / "checkpoint.bin";
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  LivePeer peer(config);
+  const int pipe = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);  // waits for the peer to read
+  ASSERT_GE(pipe, 0);
+  EXPECT_FALSE(listens(config.listen));
+  fs::remove(file);
+  ASSERT_EQ(::write(pipe, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  ::close(pipe);
+
+  const auto folder = network.layout.peers[0].folder;
+  const auto identity =
+      load_identity({config.ca, (folder / "peer.crt").string(), (folder / "peer.key").string()});
+  ASSERT_TRUE(identity);
+  const auto stub =
+      v1::Peer::NewStub(channel_to({"peer-1", config.listen}, *identity, problem->link_shape()));
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+  const auto stream = stub->Link(&context);
+  v1::Envelope envelope;
+  v1::Hello& hello = *envelope.mutable_hello();
+  hello.set_protocol(protocol_version);
+  hello.set_network(config.network);
+  hello.set_from("peer-0");
+  hello.set_to("peer-1");
+  hello.set_fingerprint(problem->fingerprint);
+  ASSERT_TRUE(stream->Write(envelope) && stream->Read(&envelope)) << peer.log();
+  EXPECT_EQ(envelope.hello().heard(), checkpoint.heard[0]);
+  context.TryCancel();
+  stream->Finish();
+}
+
+TEST(PeerNetwork, ANeighbourThatIsNoLongerInItsFileIsAStranger) {
+  const Network network(small_problem(3));
+  const auto config_of = [&](std::size_t k) {
+    PeerConfig config = endless(network.config(k));
+    config.accept_new = false;
+    return config;
+  };
+  LivePeer first(config_of(0)), third(config_of(2));
+  {
+    LivePeer second(config_of(1));
+    ASSERT_TRUE(network.has_worked(1));
+  }
+  PeerConfig without = config_of(1);
+  std::erase_if(without.neighbours, [](const auto& one) { return one.name == "peer-0"; });
+  LivePeer second(without);
+  ASSERT_TRUE(eventually([&] { return first.logged("'peer-0' is not a neighbour"); }))
+      << first.log();
+  EXPECT_TRUE(second.logged("dropped peer=peer-0")) << second.log();
+  const auto identity = load_identity(network.layout.operator_files());
+  nlohmann::json links;
+  ASSERT_TRUE(eventually([&] {
+    const auto status = ask_status(network.layout.peers[1], *identity);
+    if (!status || status->at("connected") != 1) return false;
+    links = status->at("links");
+    return true;
+  }));
+  ASSERT_EQ(links.size(), 1u);
+  EXPECT_EQ(links[0].at("name"), "peer-2");
+}
+
+TEST(PeerNetwork, TellsHowMuchItWorksAndWhyWhileItRunsAndInItsSummary) {
+  const Network network(small_problem(2));
+  PeerConfig automatic = endless(network.config(0)), fixed = endless(network.config(1));
+  automatic.training.work = "auto";
+  fixed.training.work = "3";
+  const auto identity = load_identity(network.layout.operator_files());
+  {
+    LivePeer first(automatic), second(fixed);
+    const auto status_of = [&](std::size_t k) {
+      auto status = ask_status(network.layout.peers[k], *identity);
+      return status ? *status : nlohmann::json{{"work_reason", ""}, {"work", 0}};
+    };
+    EXPECT_TRUE(eventually([&] { return status_of(0).at("work_reason") != ""; })) << first.log();
+    EXPECT_TRUE(eventually([&] { return status_of(1).at("work") == 3; })) << second.log();
+    EXPECT_EQ(status_of(1).at("work_reason"), "");
+  }
+  const auto summary_of = [&](std::size_t k) {
+    return nlohmann::json::parse(
+        *read_file(network.layout.peers[k].folder / "state" / "summary.json"));
+  };
+  EXPECT_GE(summary_of(0).at("work"), 1);
+  EXPECT_NE(summary_of(0).at("work_reason"), "");
+  EXPECT_EQ(summary_of(1).at("work"), 3);
+  EXPECT_EQ(summary_of(1).at("work_reason"), "");
+}
+
+TEST(PeerNetwork, AgreesToFloat32AndStillReachesTheOptimumToItsRounding) {
+  const Network network(small_problem(2));
+  const auto config_of = [&](std::size_t k) {
+    PeerConfig config = network.config(k);
+    config.float32 = true;
+    config.training.tolerance = 1e-6;
+    return config;
+  };
+  LivePeer first(config_of(0)), second(config_of(1));
+  ASSERT_TRUE(first.converged()) << first.log();
+  ASSERT_TRUE(second.converged()) << second.log();
+  for (std::size_t k = 0; k < 2; ++k)
+    EXPECT_LT(relative_error(network.model(k), network.optimum()), 1e-4) << "peer " << k;
+}
+
+TEST(PeerNetwork, APeerThatIsToldToStopLeavesACheckpointAndItsModelAndResumesThere) {
+  const Network network(small_problem(2));
+  const fs::path state = network.layout.peers[0].folder / "state";
+  PeerConfig config = network.config(0);
+  config.checkpoint_seconds = 1e6;  // only the final one
+  std::uint64_t activations = 0;
+  {
+    LivePeer other(network.slow_config(1)), peer(config);
+    ASSERT_TRUE(network.has_worked(0));
+    peer.stop();
+    EXPECT_EQ(peer.outcome(), PeerOutcome::stopped);
+  }
+  const auto summary = nlohmann::json::parse(*read_file(state / "summary.json"));
+  EXPECT_EQ(summary.at("outcome"), "stopped");
+  activations = summary.at("activations");
+  EXPECT_TRUE(fs::exists(state / "model.json"));
+  LivePeer again(config);
+  ASSERT_TRUE(eventually([&] { return again.logged("resumed"); }));
+  EXPECT_TRUE(again.logged("resumed activations=" + std::to_string(activations))) << again.log();
+}
+
+TEST(PeerNetwork, TheSameStateDirectoryIsNeverUsedByTwo) {
+  const Network network(small_problem(2));
+  LivePeer first(network.config(0));
+  ASSERT_TRUE(eventually([&] { return first.logged("started"); }));
+  const PeerHooks hooks{.log = logger_to(std::make_shared<TestLog>())};
+  const auto second = run_peer(network.config(0), hooks);
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().text().find("in use by another process"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace grove::peer

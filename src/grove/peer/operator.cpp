@@ -1,0 +1,44 @@
+#include "grove/peer/operator.h"
+
+#include "grove/peer/clock.h"
+#include "grove/peer/dialer.h"
+#include "grove/peer/peer.grpc.pb.h"
+
+namespace grove::peer {
+namespace {
+
+constexpr std::chrono::seconds answer_time{2};
+
+template <class Request, class Reply>
+using Call = grpc::Status (v1::Peer::Stub::*)(grpc::ClientContext*, const Request&, Reply*);
+
+template <class Request, class Reply>
+Result<Reply> ask(const Layout::Peer& peer, const TlsIdentity& identity,
+                  Call<Request, Reply> call) {
+  const auto stub = v1::Peer::NewStub(channel_to({peer.name, peer.address}, identity, 0));
+  grpc::ClientContext context;
+  context.set_deadline(deadline_in(answer_time));
+  Reply reply;
+  const grpc::Status status = (stub.get()->*call)(&context, Request(), &reply);
+  if (!status.ok()) return Error{peer.name, "does not answer: " + status.error_message()};
+  return reply;
+}
+
+}  // namespace
+
+Result<nlohmann::json> ask_status(const Layout::Peer& peer, const TlsIdentity& identity) {
+  const auto reply =
+      ask<v1::StatusRequest, v1::StatusReply>(peer, identity, &v1::Peer::Stub::Status);
+  if (!reply) return reply.error();
+  auto json = nlohmann::json::parse(reply->json(), nullptr, false);
+  if (!json.is_object()) return Error{peer.name, "answered something that is not its status"};
+  return json;
+}
+
+Status ask_stop(const Layout::Peer& peer, const TlsIdentity& identity) {
+  const auto reply = ask<v1::StopRequest, v1::StopReply>(peer, identity, &v1::Peer::Stub::Stop);
+  if (!reply) return reply.error();
+  return success();
+}
+
+}  // namespace grove::peer

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "grove/base/result.h"
+#include "grove/peer/layout.h"
+
+namespace grove::peer {
+
+/// What the operator of a network may ask a peer. An error: it does not answer.
+Result<nlohmann::json> ask_status(const Layout::Peer& peer, const TlsIdentity& identity);
+Status ask_stop(const Layout::Peer& peer, const TlsIdentity& identity);
+
+}  // namespace grove::peer

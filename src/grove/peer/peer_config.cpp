@@ -1,0 +1,231 @@
+#include "grove/peer/peer_config.h"
+
+#include <algorithm>
+#include <set>
+
+#include <sys/stat.h>
+
+#include "grove/base/text.h"
+#include "grove/peer/training_keys.h"
+#include "grove/peer/wire.h"
+#include "grove/setup/config_file.h"
+
+namespace grove::peer {
+namespace {
+
+/// HOST:PORT. The host is never left out: some libraries take that for every address there is.
+bool is_address(std::string_view text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return false;
+  const auto port = parse_integer(text.substr(colon + 1));
+  return port && *port >= 1 && *port <= 65'535;
+}
+
+Option neighbours_option(std::vector<NeighbourAddress>& target) {
+  return {
+      "neighbours",
+      "[\"NAME@HOST:PORT\", ...]",
+      "the peers this one talks to",
+      "Network",
+      [&target](std::string_view given) -> Status {
+        target.clear();
+        if (given.empty()) return success();
+        for (std::string_view entry : split(given, ',')) {
+          entry = trim(entry);
+          const auto at = entry.find('@');
+          if (at == std::string_view::npos || !is_peer_name(entry.substr(0, at)) ||
+              !is_address(entry.substr(at + 1)))
+            return Error{"", fmt::format("'{}' is not possible; expected NAME@HOST:PORT, the "
+                                         "name of lower-case letters, digits and hyphens",
+                                         entry)};
+          target.push_back({std::string(entry.substr(0, at)), std::string(entry.substr(at + 1))});
+        }
+        return success();
+      },
+      [&target] {
+        auto list = nlohmann::json::array();
+        for (const auto& entry : target) list.push_back(entry.name + "@" + entry.address);
+        return list;
+      }};
+}
+
+Option labels_option(std::optional<LabelNames>& target) {
+  return {"labels",
+          "[NEGATIVE, POSITIVE]",
+          "the two labels of the whole network's data; a shard may lack one",
+          "Data",
+          [&target](std::string_view given) -> Status {
+            const auto parts = split(given, ',');
+            const auto negative = parse_double(parts.front()),
+                       positive = parse_double(parts.back());
+            if (parts.size() != 2 || !negative || !positive || *negative == *positive)
+              return Error{"", fmt::format("'{}' is not possible; expected two numbers", given)};
+            return target = LabelNames{*negative, *positive}, success();
+          },
+          [&target]() -> nlohmann::json {
+            if (!target) return nullptr;
+            return {target->negative, target->positive};
+          }};
+}
+
+void add_network_options(PeerConfig& config, std::vector<Option>& options) {
+  const std::string network = "Network";
+  options.push_back(
+      text_option({"network", "NAME", "name of the network", network}, config.network));
+  options.push_back(
+      text_option({"name", "NAME", "of this peer, as in its certificate", network}, config.name));
+  options.push_back(text_option(
+      {"listen", "HOST:PORT", "where neighbours reach this peer", network}, config.listen));
+  options.push_back(neighbours_option(config.neighbours));
+  options.push_back(count_option(
+      {"members", "N", "peers to wait for before stopping (self and neighbours)", network},
+      config.members, 1, most_members));
+  options.push_back(text_option(
+      {"holder", "NAME", "the peer that applies the regularizer", network}, config.holder));
+  options.push_back(switch_option(
+      {"join", "", "neighbours do not list this peer yet: dial them all", network}, config.join));
+  options.push_back(
+      switch_option({"accept-new", "", "link to unlisted peers that have a certificate", network},
+                    config.accept_new));
+  options.push_back(
+      text_option({"ca", "FILE", "certificate of the network's authority", network}, config.ca));
+  options.push_back(
+      text_option({"certificate", "FILE", "of this peer", network}, config.certificate));
+  options.push_back(
+      text_option({"key", "FILE", "private key, readable by its owner only", network}, config.key));
+  options.push_back(switch_option(
+      {"insecure", "", "no TLS: anyone may read, join and forge", network}, config.insecure));
+  options.push_back(switch_option(
+      {"float32", "", "send rounded iterates to neighbours that agree", network}, config.float32));
+}
+
+void add_running_options(PeerConfig& config, std::vector<Option>& options) {
+  const std::string running = "Running";
+  const Range positive = Range::positive(), wait = Range::non_negative();
+  options.push_back(
+      text_option({"state", "DIR", "checkpoint and model (state)", running}, config.state));
+  options.push_back(
+      number_option({"checkpoint-every", "S", "seconds between checkpoints (5)", running},
+                    config.checkpoint_seconds, positive));
+  options.push_back(number_option(
+      {"forget-after", "S", "a member silent for so long is gone for good (600)", running},
+      config.forget_seconds, positive));
+  options.push_back(
+      number_option({"linger", "S", "how long to help the others finish (30)", running},
+                    config.linger_seconds, wait));
+  options.push_back(
+      number_option({"contact-wait", "S",
+                     "without a checkpoint, wait so long for the neighbours' values (2)", running},
+                    config.contact_seconds, wait));
+  options.push_back(
+      number_option({"patience", "S", "how long to wait for the slowest neighbour (0.02)", running},
+                    config.patience_seconds, positive));
+  options.push_back(number_option({"heartbeat", "S", "seconds between heartbeats (0.2)", running},
+                                  config.heartbeat_seconds, positive));
+  options.push_back(text_option(
+      {"metrics", "HOST:PORT", "serve Prometheus metrics there (off)", running}, config.metrics));
+  options.push_back(number_option(
+      {"fault-loss", "P", "for tests: lose iterates with this probability (0)", running},
+      config.fault_loss, Range{.low = 0, .high = 1, .high_open = true}));
+  options.push_back(number_option(
+      {"fault-delay", "S", "for tests: delay iterates by up to S seconds (0)", running},
+      config.fault_delay_seconds, wait));
+  options.push_back(count_option(
+      {"features", "D", "columns of the whole network's data (as in the file)", "Data"},
+      config.features, 1));
+  options.push_back(labels_option(config.labels));
+  options.push_back(number_option(
+      {"scale", "W", "weight of this peer's samples: n D_i / sum D with weighting = sample (1)",
+       "Data"},
+      config.scale, positive));
+}
+
+void make_absolute(std::string& name, const std::filesystem::path& folder) {
+  if (!name.empty() && !name.starts_with("synthetic:") && std::filesystem::path(name).is_relative())
+    name = (folder / name).lexically_normal().string();
+}
+
+Status check_names(const PeerConfig& config) {
+  if (!is_peer_name(config.name))
+    return Error{"",
+                 "name: missing or not possible; expected lower-case letters, digits and hyphens"};
+  if (config.name == "operator")
+    return Error{"", "name: operator is the name of whoever may stop peers; expected another"};
+  if (config.holder.empty())
+    return Error{"", "holder: missing; expected the name of the peer that applies the regularizer"};
+  if (!is_peer_name(config.holder))
+    return Error{"", fmt::format("holder: '{}' is not possible; expected the name of a peer",
+                                 config.holder)};
+  std::set<std::string> names{config.name};
+  for (const auto& neighbour : config.neighbours)
+    if (!names.insert(neighbour.name).second)
+      return Error{"",
+                   fmt::format("neighbours: {} is listed twice, or is this peer", neighbour.name)};
+  return success();
+}
+
+Status check_security(const PeerConfig& config) {
+  if (config.insecure) return success();
+  for (const auto& [key, value] :
+       {std::pair{"ca", config.ca}, {"certificate", config.certificate}, {"key", config.key}})
+    if (value.empty())
+      return Error{"", fmt::format("{}: missing; expected a file, or insecure = true", key)};
+  struct stat status {};
+  if (::stat(config.key.c_str(), &status) != 0)
+    return Error{"", fmt::format("key: cannot read {}", config.key)};
+  if ((status.st_mode & 077) != 0)
+    return Error{"", fmt::format("key: {} may be read by others (mode {:o}); expected 600",
+                                 config.key, status.st_mode & 0777)};
+  return success();
+}
+
+Status check(const PeerConfig& config) {
+  if (Status status = check_names(config); !status) return status;
+  if (!is_address(config.listen))
+    return Error{"", fmt::format("listen: '{}' is not possible; expected HOST:PORT, such as "
+                                 "127.0.0.1:7000",
+                                 config.listen)};
+  if (!config.metrics.empty() && !is_address(config.metrics))
+    return Error{"", fmt::format("metrics: '{}' is not possible; expected HOST:PORT, such as "
+                                 "127.0.0.1:9100",
+                                 config.metrics)};
+  if (Status status = check_security(config); !status) return status;
+  if (!is_druid(config.training.method))
+    return Error{"",
+                 fmt::format("method: {} needs lock-step rounds; expected one of the DRUID family",
+                             name_of(config.training.method))};
+  if (config.training.penalty.curvature() && !bears_curvature(config.training))
+    return Error{"", fmt::format("penalty: {}", needs_of_curvature)};
+  if (config.float32 && config.training.tolerance < 1e-6)
+    return Error{
+        "", "float32: rounding keeps residuals above 1e-7; expected a tolerance of 1e-6 or more"};
+  return success();
+}
+
+}  // namespace
+
+std::vector<Option> options_of(PeerConfig& config) {
+  std::vector<Option> options = options_of(config.training);
+  std::erase_if(options,
+                [](const Option& option) { return !training_keys().contains(option.name); });
+  add_network_options(config, options);
+  add_running_options(config, options);
+  return options;
+}
+
+Result<PeerConfig> read_peer_config(const std::filesystem::path& path) {
+  PeerConfig config;
+  config.training.tolerance =
+      1e-8;  // of the local residual: the error is some 10 to 100 times that
+  config.training.data.clear();
+  if (const auto read = read_config_file(path, options_of(config)); !read) return read.error();
+  const auto folder = std::filesystem::absolute(path).parent_path();
+  for (std::string* name :
+       {&config.training.data, &config.ca, &config.certificate, &config.key, &config.state})
+    make_absolute(*name, folder);
+  if (config.members == 0) config.members = 1 + config.neighbours.size();
+  if (Status status = check(config); !status) return Error{path.string(), status.error().what};
+  return config;
+}
+
+}  // namespace grove::peer

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "grove/base/result.h"
+#include "grove/data/samples.h"
+#include "grove/methods/curvature_druid.h"
+#include "grove/methods/druid.h"
+#include "grove/peer/wire.h"
+#include "grove/setup/config.h"
+
+namespace grove::peer {
+
+struct NeighbourAddress {
+  std::string name;
+  std::string address;  ///< host:port
+};
+
+/// Everything a peer is told: peer.toml. Meanings and ranges stand in options_of().
+struct PeerConfig {
+  std::string network = "grove";
+  std::string name;
+  std::string listen;
+  std::vector<NeighbourAddress> neighbours;
+  std::uint64_t members = 0;  ///< 0: this peer and its neighbours
+  std::string holder;
+  bool join = false;
+  bool accept_new = false;
+
+  Config training;  ///< problem, data and method; the keys of `grove train`
+  std::uint64_t features = 0;
+  std::optional<LabelNames> labels;
+  double scale = 1;
+
+  std::string ca, certificate, key;
+  bool insecure = false;
+
+  std::string state = "state";
+  double checkpoint_seconds = 5;
+  double forget_seconds = 600;
+  double linger_seconds = 30;
+  double contact_seconds = 2;
+  double patience_seconds = 0.02;
+  double heartbeat_seconds = 0.2;
+  std::string metrics;
+  bool float32 = false;
+
+  double fault_loss = 0;
+  double fault_delay_seconds = 0;
+};
+
+/// The keys of peer.toml, bound to `config`, which must outlive them.
+std::vector<Option> options_of(PeerConfig& config);
+
+/// Reads and checks peer.toml; file names in it are relative to its folder. All or nothing.
+Result<PeerConfig> read_peer_config(const std::filesystem::path& path);
+
+/// The agent's side of the problem, from the peer's own data.
+struct PeerProblem {
+  std::shared_ptr<const Objective> objective;
+  Regularizer regularizer;  ///< r, whoever holds it
+  /// With edge links.
+  std::variant<DruidOptions, CurvatureDruidOptions> method;
+  int work = 1;                ///< E_i, or the first of them
+  bool measures_work = false;  ///< E_i follows the times of this peer and its neighbours
+  Index features = 0;          ///< without the intercept
+  std::string fingerprint;     ///< what neighbours must agree on, in words
+
+  bool shares_regularizer() const;  ///< every peer applies its share of r: nobody holds it
+  LinkShape link_shape() const;
+};
+Result<PeerProblem> load_problem(PeerConfig& config);
+
+}  // namespace grove::peer

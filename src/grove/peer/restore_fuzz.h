@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cmath>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "grove/peer/checkpoint_fuzz.h"
+#include "grove/peer/peer_agent.h"
+#include "grove/peer/wire.h"
+
+namespace grove::peer {
+
+/// A peer with one neighbour and a little past, and the checkpoint that it would leave.
+struct SavedPeer {
+  explicit SavedPeer(const char* penalty) {
+    PeerConfig config;
+    config.name = config.holder = "a";
+    config.training.data = "synthetic:ijcnn-like,samples=30";
+    config.training.l1 = config.training.l2 = 1e-3;
+    for (Option& option : options_of(config))
+      if (option.name == "penalty" && !option.set(penalty)) std::abort();
+    auto loaded = load_problem(config);
+    if (!loaded) std::abort();
+    problem = std::move(*loaded);
+    const auto a = fresh(), b = fresh();
+    a->add("b");
+    b->add("a");
+    for (int round = 0; round < 4; ++round) {
+      a->activate(0, 1);
+      b->activate(0, 1);
+      a->receive("b", b->message_to(0));
+      b->receive("a", a->message_to(0));
+    }
+    checkpoint = a->checkpoint();
+  }
+  std::unique_ptr<PeerAgent> fresh() const {
+    return std::make_unique<PeerAgent>(
+        problem, "a", 1, PeerStart{Vector::Zero(problem.objective->dimension()), false});
+  }
+
+  PeerProblem problem;
+  Checkpoint checkpoint;
+};
+
+/// Spoils the content of a checkpoint and gives it a right sum again. Three bytes at a time say
+/// where and what to write; what is left over cuts the end off.
+inline std::string spoiled_file(const std::string& file, std::string_view edits) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(edits[k]); };
+  constexpr std::size_t digest_digits = 64;
+  std::string content = file.substr(checkpoint_format.size() + digest_digits);
+  for (; edits.size() >= 3; edits.remove_prefix(3))
+    content[(byte(0) + 256u * byte(1)) % content.size()] = edits[2];
+  if (!edits.empty()) content.resize(content.size() - byte(0) % content.size());
+  return file_with(content);
+}
+
+/// What of a restored peer others see: numbers that they can take up, of neighbours with a name.
+inline void require_fit_to_go_on(const PeerAgent& peer) {
+  if (!(peer.estimate().array().abs() <= largest_value).all()) std::abort();
+  if (peer.sequence() > largest_sequence) std::abort();
+  const std::set<std::string> names(peer.neighbours().begin(), peer.neighbours().end());
+  if (names.size() != peer.heard().size() || names.contains("a")) std::abort();
+  for (const std::string& name : names)
+    if (!is_peer_name(name)) std::abort();
+  for (const std::uint64_t heard : peer.heard())
+    if (heard > largest_sequence) std::abort();
+}
+
+/// A checkpoint that was spoilt behind its sum is refused, or fit to go on with. The first byte
+/// chooses the form of the links, the rest is what to spoil. Returns whether it was restored.
+/// Shared by the fuzzer and the tests.
+inline bool fuzz_restore(std::string_view bytes) {
+  static const std::vector<SavedPeer> saved = [] {
+    std::vector<SavedPeer> result;
+    for (const char* penalty : {"0.003", "scalar", "diagonal", "low-rank:2", "full"})
+      result.emplace_back(penalty);
+    return result;
+  }();
+  if (bytes.empty()) return false;
+  const SavedPeer& one = saved[static_cast<unsigned char>(bytes[0]) % saved.size()];
+  const auto spoiled = decode(spoiled_file(encode(one.checkpoint), bytes.substr(1)));
+  if (!spoiled) return false;
+
+  const auto peer = one.fresh();
+  if (!peer->restore(*spoiled)) return false;
+  require_fit_to_go_on(*peer);
+  const auto neighbour = one.fresh();
+  neighbour->add("a");
+  for (int round = 0; round < 2; ++round) {
+    neighbour->activate(0, 1);
+    peer->receive("b", neighbour->message_to(0));
+    peer->activate(0, 1);
+    if (std::isnan(peer->residual())) std::abort();
+  }
+  (void)peer->checkpoint();
+  return true;
+}
+
+}  // namespace grove::peer

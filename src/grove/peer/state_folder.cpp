@@ -1,0 +1,76 @@
+#include "grove/peer/state_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "grove/base/file.h"
+#include "grove/record/model.h"
+#include "grove/record/version.h"
+
+namespace grove::peer {
+
+StateFolder::StateFolder(std::filesystem::path folder, std::string fingerprint,
+                         std::shared_ptr<spdlog::logger> log)
+    : folder_(std::move(folder)), fingerprint_(std::move(fingerprint)), log_(std::move(log)) {}
+
+StateFolder::~StateFolder() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+Status StateFolder::open() {
+  std::error_code failed;
+  std::filesystem::create_directories(folder_, failed);
+  lock_ = ::open((folder_ / "lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  if (lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) != 0)
+    return Error{"state", folder_.string() + " is in use by another process"};
+  std::filesystem::remove(folder_ / "summary.json", failed);  // of an earlier end
+  return success();
+}
+
+std::optional<Checkpoint> StateFolder::find() {
+  auto found = find_checkpoint(checkpoint_file(), fingerprint_);
+  if (!found.trouble.empty()) log_->warn("{}", found.trouble);
+  return std::move(found.checkpoint);
+}
+
+void StateFolder::reject(const std::string& reason) {
+  log_->warn("{} {}; set aside as {}", checkpoint_file().string(), reason,
+             set_aside(checkpoint_file()));
+}
+
+bool StateFolder::save(Checkpoint checkpoint) {
+  const Status status = write_checkpoint(checkpoint_file(), std::move(checkpoint));
+  const std::string now = status ? "" : status.error().text();
+  if (now != trouble_) {
+    if (status)
+      log_->info("checkpoints can be written again");
+    else
+      log_->error("no checkpoint: {}; going on without", now);
+  }
+  trouble_ = now;
+  return trouble_.empty();
+}
+
+Status StateFolder::write_results(const PeerConfig& config, const PeerProblem& problem,
+                                  const Vector& answer, const std::string& phase,
+                                  nlohmann::json summary) const {
+  ObjectiveScratch scratch;
+  Model model{
+      .version = version,
+      .loss = config.training.loss,
+      .coefficients = answer.head(problem.features),
+      .labels = config.labels,
+      .l1 = config.training.l1,
+      .l2 = config.training.l2,
+      .objective = problem.objective->evaluate(answer, Batch::all(), nullptr, nullptr, scratch) +
+                   problem.regularizer.value(answer)};
+  if (config.training.intercept) model.intercept = answer[problem.features];
+  summary["outcome"] = phase == "done" ? "converged" : "stopped";
+  if (Status status = write_file_atomically(folder_ / "model.json", to_json(model).dump(1) + "\n");
+      !status)
+    return status;
+  return write_file_atomically(folder_ / "summary.json", summary.dump(1) + "\n");
+}
+
+}  // namespace grove::peer

@@ -1,0 +1,122 @@
+#include "grove/peer/supervisor.h"
+
+#include <algorithm>
+#include <csignal>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "grove/base/file.h"
+#include "grove/peer/clock.h"
+
+namespace grove::peer {
+namespace {
+
+constexpr double restart_after_seconds = 0.3;
+constexpr double quick_death_seconds = 2;
+constexpr int most_quick_deaths = 5;
+
+/// A peer that ends by itself says in its summary how.
+bool converged(const Layout::Peer& peer) {
+  const auto text = read_file(peer.folder / "state" / "summary.json");
+  if (!text) return false;
+  const auto summary = nlohmann::json::parse(*text, nullptr, false);
+  return summary.is_object() && summary.value("outcome", "") == "converged";
+}
+
+}  // namespace
+
+Supervisor::Supervisor(const Layout& layout, std::filesystem::path program)
+    : layout_(layout), program_(std::move(program)), children_(layout.peers.size()) {}
+
+Supervisor::~Supervisor() {
+  terminate();
+  const double until = monotonic_seconds() + 5;
+  for (const Child& child : children_)
+    while (child.state == State::running && ::waitpid(child.process, nullptr, WNOHANG) == 0) {
+      if (monotonic_seconds() >= until) ::kill(child.process, SIGKILL);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+}
+
+void Supervisor::start(std::size_t peer, double now) {
+  const Layout::Peer& one = layout_.peers[peer];
+  const std::string log = (one.folder / "log.txt").string(),
+                    config = (one.folder / "peer.toml").string();
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(),
+                                   O_WRONLY | O_CREAT | O_APPEND, 0644);
+  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  std::string program = program_.string(), command = "peer", flag = "--config", value = config;
+  char* arguments[] = {program.data(), command.data(), flag.data(), value.data(), nullptr};
+  // In a group of its own: a Ctrl-C is for the supervisor, which then ends the peers cleanly.
+  posix_spawnattr_t group;
+  posix_spawnattr_init(&group);
+  posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
+  Child& child = children_[peer];
+  const int failed =
+      ::posix_spawn(&child.process, program.c_str(), &files, &group, arguments, environ);
+  posix_spawnattr_destroy(&group);
+  posix_spawn_file_actions_destroy(&files);
+  child.started = now;
+  child.state = failed == 0 ? State::running : State::failed;
+}
+
+void Supervisor::look(double now) {
+  for (std::size_t peer = 0; peer < children_.size(); ++peer) {
+    Child& child = children_[peer];
+    int wait_status = 0;
+    if (child.state == State::running &&
+        ::waitpid(child.process, &wait_status, WNOHANG) == child.process)
+      note_end(peer, wait_status, now);
+    if (child.state == State::waiting && !ending_ && now >= child.start_at) start(peer, now);
+  }
+}
+
+void Supervisor::note_end(std::size_t peer, int wait_status, double now) {
+  Child& child = children_[peer];
+  if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) {
+    child.state = converged(layout_.peers[peer]) ? State::converged : State::stopped;
+    return;
+  }
+  if (ending_ && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGTERM) {
+    child.state = State::stopped;  // as it was asked, before it could do so cleanly
+    return;
+  }
+  child.quick_deaths = now - child.started < quick_death_seconds ? child.quick_deaths + 1 : 0;
+  // A peer that gives up by itself would again; one that was killed or crashed may not.
+  const bool hopeless = WIFEXITED(wait_status) || child.quick_deaths >= most_quick_deaths;
+  child.state = hopeless || ending_ ? State::failed : State::waiting;
+  child.start_at = now + restart_after_seconds;
+  ++child.restarts;
+}
+
+bool Supervisor::any_running() const {
+  return std::ranges::any_of(children_, [&](const Child& child) {
+    return child.state == State::running || (child.state == State::waiting && !ending_);
+  });
+}
+
+bool Supervisor::all_converged() const {
+  return std::ranges::all_of(children_,
+                             [](const Child& child) { return child.state == State::converged; });
+}
+
+bool Supervisor::any_failed() const {
+  return std::ranges::any_of(children_,
+                             [](const Child& child) { return child.state == State::failed; });
+}
+
+void Supervisor::terminate() {
+  if (std::exchange(ending_, true)) return;  // a second signal would kill
+  for (const Child& child : children_)
+    if (child.state == State::running) ::kill(child.process, SIGTERM);
+}
+
+}  // namespace grove::peer

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "grove/agent/agent.h"
+#include "grove/runtime/delay_queue.h"
+#include "grove/schedule/schedule.h"
+
+namespace grove {
+
+/// Hands messages to agents, at once on perfect links, or as the links' faults say.
+class DelayedDelivery {
+ public:
+  DelayedDelivery(std::size_t receivers, const LinkFaults& faults, std::uint64_t seed)
+      : faults_(faults), seed_(seed), queues_(faults.none() ? 0 : receivers) {}
+
+  /// `inbox`: the receiver's position in its process. `slot`: the sender's, as the receiver counts.
+  void accept(std::size_t inbox, AgentId to, Agent& receiver, std::size_t slot,
+              const Message& message, Round round) {
+    if (queues_.empty())
+      receiver.receive(slot, message);
+    else if (const auto late = faults_.draw_delay(seed_, message.from, to, round))
+      queues_[inbox].post(round + *late, slot, message);
+  }
+
+  /// After all messages of a round: what was late and has arrived now.
+  void deliver_due(std::size_t inbox, Agent& receiver, Round round) {
+    if (!queues_.empty()) queues_[inbox].deliver(round, receiver);
+  }
+
+  /// An agent with what is on its way to it, and the same agent put back there.
+  std::string state_of(std::size_t inbox, const Agent& agent) const {
+    ByteWriter writer;
+    agent.save(writer);
+    if (!queues_.empty()) queues_[inbox].save(writer);
+    return writer.bytes();
+  }
+  Status restore(std::size_t inbox, Agent& agent, std::string_view state) {
+    ByteReader reader(state);
+    if (Status status = agent.load(reader); !status) return status;
+    if (!queues_.empty()) queues_[inbox].load(reader);
+    if (!reader.finished()) return Error{"agent state", "does not fit this agent's links"};
+    return success();
+  }
+
+ private:
+  LinkFaults faults_;
+  std::uint64_t seed_;
+  std::vector<DelayQueue> queues_;  ///< empty when links are perfect
+};
+
+}  // namespace grove

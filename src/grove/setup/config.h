@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grove/base/result.h"
+#include "grove/coupling/links.h"
+#include "grove/local/local_model.h"
+#include "grove/problem/loss.h"
+#include "grove/setup/option.h"
+#include "grove/setup/penalty_spec.h"
+#include "grove/setup/prox_spec.h"
+
+namespace grove {
+
+enum class Method {
+  druid_vl,
+  druid_newton,
+  druid_gd,
+  druid_bfgs,
+  exact_admm,
+  pg_extra,
+  p2d2,
+  nids
+};
+enum class Weighting { agent, sample };
+enum class SamplingKind { full, minibatch, variance_reduced, adaptive };
+enum class RuntimeKind { simulator, mpi };
+
+/// Bounds on every regularized coefficient: an indicator in r.
+struct Constraint {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+
+/// One process of a cluster that takes `factor` times as long: to see what slow ones cost.
+struct SlowRank {
+  int rank = 0;
+  double factor = 1;
+};
+
+/// A training run, complete: the same Config gives the same iterates everywhere. Meanings and
+/// ranges of the fields stand in options_of().
+struct Config {
+  std::string data = "synthetic:ijcnn-like";
+  std::string shards;
+  std::string label_column;
+  std::uint64_t agents = 10;
+  bool agents_given = false;  ///< if not, a cluster runs one agent per process
+  std::uint64_t samples = 0;
+  std::uint64_t seed = 1;
+  std::string partition = "even";
+  std::string graph = "erdos-renyi:0.3";
+
+  Loss loss = LogisticLoss{};
+  double l1 = 0;
+  double l2 = 0;
+  Constraint constraint;
+  Weighting weighting = Weighting::agent;
+  bool intercept = false;
+
+  Method method = Method::druid_vl;
+  PenaltySpec penalty;
+  std::optional<double> theta_penalty;
+  std::optional<ProxSpec> prox;
+  std::optional<double> step;
+  std::string work = "auto";
+  std::string participation = "1";
+  LinkKind link = LinkKind::broadcast;
+  double loss_rate = 0;
+  std::uint64_t delay = 0;
+  LocalModelKind local_model = LocalModelKind::augmented;
+  SamplingKind sampling = SamplingKind::full;
+  std::uint64_t batch_gradient = 100;
+  std::uint64_t batch_hessian = 100;
+  double exact_tolerance = 1e-5;
+
+  std::uint64_t rounds = 500;
+  double tolerance = 1e-6;
+  bool no_reference = false;
+  bool keep_estimates = false;
+  std::uint64_t measure_every = 1;
+  RuntimeKind runtime = RuntimeKind::simulator;
+  std::uint64_t threads = 0;
+  std::string checkpoint;
+  std::uint64_t checkpoint_every = 100;
+  bool free_running = false;
+  std::string speeds;   ///< of the simulated machines; empty: time is not simulated ...
+  std::string latency;  ///< ... unless this is given
+  std::optional<SlowRank> slow_rank;
+};
+
+/// The options of a run, bound to `config`, which must outlive them.
+std::vector<Option> options_of(Config& config);
+
+/// Names of the methods in the order of the enum, as --method takes them.
+std::vector<std::pair<std::string, Method>> method_names();
+std::string name_of(Method method);
+
+bool is_druid(Method method);                ///< has links, theta and local models
+bool takes_local_steps(Method method);       ///< E_i matters
+bool needs_everyone(Method method);          ///< refuses partial participation
+bool simulates_time(const Config& config);   ///< simulated seconds stand beside rounds
+bool bears_curvature(const Config& config);  ///< links may be weighed by matrices
+/// What is wrong where they are and may not.
+constexpr std::string_view needs_of_curvature =
+    "links weighed by curvature need --method druid-vl, --local-model augmented, no --sampling "
+    "minibatch and no --prox tuned; expected a number, or auto";
+
+/// What no option can see alone: settings that exclude each other.
+Status check(const Config& config);
+
+}  // namespace grove

@@ -1,0 +1,92 @@
+#include "grove/base/text.h"
+#include "grove/schedule/machine_options.h"
+#include "grove/schedule/schedule.h"
+#include "grove/setup/config.h"
+
+namespace grove {
+
+namespace {
+
+/// What machines agents are thought to run on.
+Status check_machines(const Config& config) {
+  for (const auto& [flag, given] :
+       {std::pair{"--speeds", &config.speeds}, std::pair{"--latency", &config.latency}})
+    if (!given->empty() && config.runtime != RuntimeKind::simulator)
+      return Error{flag,
+                   "processes of --runtime mpi take the time they take; use --slow-rank, or "
+                   "--runtime simulator"};
+  if (!config.speeds.empty())
+    if (const auto speeds = make_speeds(config.speeds, config.agents, config.seed); !speeds)
+      return speeds.error();
+  if (!config.latency.empty())
+    if (const auto seconds = make_latencies(config.latency, 1, config.seed); !seconds)
+      return seconds.error();
+  return success();
+}
+
+/// What agents that run free of each other cannot have.
+Status check_free_running(const Config& config, const std::vector<double>& participation) {
+  const auto refuse = [](std::string what) { return Error{"--free-running", std::move(what)}; };
+  if (config.link != LinkKind::edge) return refuse("broadcast links need rounds; use --link edge");
+  if (config.loss_rate > 0 || config.delay > 0)
+    return refuse("messages take the time they take; leave --loss-rate and --delay at 0");
+  if (!config.checkpoint.empty()) return refuse("has no rounds to keep a --checkpoint of");
+  for (const double probability : participation)
+    if (probability < 1)
+      return refuse("every agent works whenever it can; leave --participation at 1");
+  return success();
+}
+
+}  // namespace
+
+Status check(const Config& config) {
+  const auto participation = make_participation(config.participation, config.agents);
+  if (!participation) return participation.error();
+  const auto work = make_work_loads(config.work, config.agents, config.seed);
+  if (!work) return work.error();
+
+  if (config.method != Method::druid_vl && config.prox &&
+      std::holds_alternative<TunedProx>(config.prox->value))
+    return Error{"--prox", fmt::format("tuned goes by the number of local steps, and {} takes one; "
+                                       "expected a number, or --method druid-vl",
+                                       name_of(config.method))};
+  if (needs_everyone(config.method)) {
+    for (std::size_t i = 0; i < participation->size(); ++i)
+      if ((*participation)[i] < 1)
+        return Error{"--participation",
+                     fmt::format("agent {} works with probability {}, but {} needs every agent in "
+                                 "every round; expected 1, or a method of the DRUID family",
+                                 i, exact((*participation)[i]), name_of(config.method))};
+    if (config.link == LinkKind::edge)
+      return Error{"--link", fmt::format("edge links belong to the DRUID family; {} has none",
+                                         name_of(config.method))};
+  }
+  if (config.method == Method::exact_admm && config.local_model == LocalModelKind::linearized)
+    return Error{"--local-model",
+                 "exact-admm solves its sub-problem to the end, which has no linearized form; "
+                 "expected augmented"};
+  if (Status status = check_machines(config); !status) return status;
+  if (config.free_running)
+    if (Status status = check_free_running(config, *participation); !status) return status;
+  if (config.slow_rank && config.runtime != RuntimeKind::mpi)
+    return Error{"--slow-rank", "the simulator has no processes; use --runtime mpi"};
+  if (!config.shards.empty()) {
+    if (config.runtime != RuntimeKind::mpi)
+      return Error{"--shards", "only the processes of --runtime mpi read shards of their own"};
+    if (config.shards.find("{rank}") == std::string::npos)
+      return Error{"--shards", fmt::format("expected {{rank}} somewhere in '{}', where the number "
+                                           "of the process goes",
+                                           config.shards)};
+    if (config.samples > 0)
+      return Error{"--samples", "sub-samples one file, but --shards gives every process its own"};
+  }
+  if (config.penalty.curvature() && !bears_curvature(config))
+    return Error{"--penalty", std::string(needs_of_curvature)};
+  if (config.link == LinkKind::broadcast && config.loss_rate > 0)
+    return Error{"--loss-rate", "broadcast links cannot bear lost messages; use --link edge, or 0"};
+  if (config.link == LinkKind::broadcast && config.delay > 0)
+    return Error{"--delay", "broadcast links cannot bear late messages; use --link edge, or 0"};
+  return success();
+}
+
+}  // namespace grove

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grove/data/samples.h"
+#include "grove/network/graph.h"
+#include "grove/problem/objective.h"
+#include "grove/problem/regularizer.h"
+#include "grove/runtime/cluster.h"
+#include "grove/setup/config.h"
+
+namespace grove {
+
+/// A problem laid out on a network: what the agents of any method are made from.
+struct Instance {
+  Graph graph;
+  std::optional<AgentRange> own;  ///< the agents of this process, in a cluster; otherwise all
+  std::vector<std::shared_ptr<const Objective>> objectives;  ///< f_i
+  std::unique_ptr<const Objective> mean;                     ///< (1/n) sum f_i
+  Regularizer regularizer;                                   ///< r
+  std::optional<LabelNames> labels;
+  std::optional<ColumnNames> columns;  ///< of a CSV file
+  Index samples = 0;
+  Index features = 0;  ///< without the intercept
+
+  Index dimension() const { return mean->dimension(); }
+  std::size_t agents() const { return objectives.size(); }
+  AgentRange own_agents() const {
+    return own.value_or(AgentRange{0, static_cast<std::uint32_t>(agents())});
+  }
+  Vector start() const;                        ///< x^0: zero, or the point of the box nearest to it
+  double objective_at(const Vector& x) const;  ///< (1/n) sum f_i(x) + r(x)
+};
+
+/// Reads the data, draws the graph and deals the samples out. With a cluster it is collective, and
+/// this process keeps the samples of its own agents only.
+Result<Instance> make_instance(const Config& config, Cluster* cluster = nullptr);
+
+}  // namespace grove

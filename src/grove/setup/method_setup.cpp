@@ -1,0 +1,408 @@
+#include "grove/setup/method_setup.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/ranges.h>
+
+#include "grove/base/text.h"
+#include "grove/network/spectrum.h"
+#include "grove/schedule/machine_options.h"
+#include "grove/setup/local_steps_policy.h"
+#include "grove/setup/scalar_penalty.h"
+#include "grove/theory/stability.h"
+
+namespace grove {
+namespace {
+
+/// One step on an eigenvalue-L quadratic needs eps of the order of L; beyond it, eps only slows.
+double default_prox(const Config& config, const Objective& objective) {
+  if (config.method == Method::druid_gd)
+    return std::max(2 * config.penalty, objective.smoothness());
+  return 2 * config.penalty;
+}
+
+/// The least eps that keeps the local model stable whatever f_i, from the agent's own data and
+/// links (math: section 2). The augmented model needs none: its links make it strongly convex.
+double automatic_prox(const Config& config, const Instance& instance, AgentId agent, int work) {
+  if (config.method == Method::druid_gd) return instance.objectives[agent.value]->smoothness();
+  if (config.local_model == LocalModelKind::augmented || work == 1) return 0;
+  const bool holds = agent == regularizer_holder && !instance.regularizer.trivial();
+  return config.penalty * static_cast<double>(instance.graph.degree(agent)) +
+         (holds ? *config.theta_penalty : 0.0);
+}
+
+/// The number that was given for the agent; 0 without one.
+double given_prox(const Config& config, AgentId agent) {
+  if (!config.prox) return 0;
+  if (const auto* list = std::get_if<std::vector<double>>(&config.prox->value))
+    return (*list)[agent.value];
+  const auto* number = std::get_if<double>(&config.prox->value);
+  return number ? *number : 0;
+}
+
+double prox_of(const Config& config, const Instance& instance, AgentId agent, int work) {
+  if (!config.prox) return default_prox(config, *instance.objectives[agent.value]);
+  if (std::holds_alternative<AutoProx>(config.prox->value))
+    return automatic_prox(config, instance, agent, work);
+  if (const auto* tuned = std::get_if<TunedProx>(&config.prox->value))
+    return tuned_prox(tuned->rule, *tuned->base, work);
+  return given_prox(config, agent);
+}
+
+Sampling sampling_of(const Config& config) {
+  const auto gradient = static_cast<Index>(config.batch_gradient);
+  const auto hessian = static_cast<Index>(config.batch_hessian);
+  switch (config.sampling) {
+    case SamplingKind::minibatch:
+      return MiniBatches{gradient, hessian};
+    case SamplingKind::variance_reduced:
+      return VarianceReduced{gradient, hessian};
+    case SamplingKind::adaptive:
+      return AdaptiveBatches{gradient, hessian};
+    case SamplingKind::full:
+      break;
+  }
+  return FullBatches{};
+}
+
+LocalSolverOptions solver_of(const Config& config) {
+  switch (config.method) {
+    case Method::druid_gd:
+      return GradientStep{};
+    case Method::druid_bfgs:
+      return BfgsStep{};
+    case Method::exact_admm:
+      return ExactSolve{config.exact_tolerance};
+    case Method::druid_newton:
+      return NewtonSteps{FullBatches{}};
+    default:
+      break;
+  }
+  return NewtonSteps{sampling_of(config)};
+}
+
+DruidOptions druid_options(const Config& config, const Instance& instance, AgentId agent,
+                           int work) {
+  return {.link = config.link,
+          .penalty = config.penalty,
+          .theta_penalty = *config.theta_penalty,
+          .prox = prox_of(config, instance, agent, work),
+          .local_model = config.local_model,
+          .solver = solver_of(config)};
+}
+
+/// Beyond, the few d x d matrices that curvature adds to an agent's one are no longer small change.
+constexpr Index largest_full = 16'000;  ///< coefficients; a curvature is then 0.5 GB on a link
+constexpr Index largest_with_curvature = 2000;
+
+Status set_up_machines(Config& config, const Instance& instance, MethodSetup& setup) {
+  if (!simulates_time(config)) return success();
+  if (config.speeds.empty()) config.speeds = std::string("1");
+  if (config.latency.empty()) config.latency = std::string("0");
+  auto speeds = make_speeds(config.speeds, config.agents, config.seed);
+  if (!speeds) return speeds.error();
+  const auto latencies = make_latencies(config.latency, instance.graph.edges().size(), config.seed);
+  if (!latencies) return latencies.error();
+  setup.speeds = std::move(*speeds);
+  setup.machines = Machines(setup.speeds, instance.graph, *latencies, instance.dimension());
+  return success();
+}
+
+/// Why agents take as many steps as they do, where that was left to them.
+void set_up_work(Config& config, const Instance& instance, MethodSetup& setup) {
+  if (!takes_local_steps(config.method) || !config.work.starts_with("auto")) return;
+  if (config.work != "auto" || !setup.machines) {
+    const char* fewer =
+        config.penalty.curvature() ? ", fewer once one gains what a quadratic promises" : "";
+    for (const int steps : setup.work_loads)
+      setup.work_reasons.push_back(fmt::format(
+          "{}{} {}{}", config.work == "auto" ? "speeds are not known: " : "as given: ", steps,
+          steps == 1 ? "step" : "steps", fewer));
+    return;
+  }
+  std::vector<LocalStepsChoice> choices = choose_work(config, instance, *setup.machines);
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    setup.work_loads[i] = choices[i].steps;
+    setup.work_reasons.push_back(std::move(choices[i].reason));
+  }
+  config.work = fmt::format("auto:{}", fmt::join(setup.work_loads, ","));
+}
+
+Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& setup) {
+  const CurvatureForm form = *config.penalty.curvature();
+  if (form.shape == CurvatureShape::full && instance.dimension() > largest_full)
+    return Error{"--penalty", fmt::format("full tells a matrix of {0} x {0}; expected at most {1} "
+                                          "coefficients, or low-rank:K",
+                                          instance.dimension(), largest_full)};
+  if (form.rank > instance.dimension())
+    return Error{"--penalty", fmt::format("low-rank:{} keeps more eigenpairs than there are "
+                                          "coefficients; expected at most {}",
+                                          form.rank, instance.dimension())};
+  for (std::uint32_t i = 0; i < config.agents; ++i) {
+    setup.options.emplace_back(
+        CurvatureDruidOptions{.link = config.link,
+                              .form = form,
+                              .prox = given_prox(config, AgentId{i}),
+                              .theta_penalty = config.theta_penalty,
+                              .stop_when_quadratic = config.work.starts_with("auto"),
+                              .sampling = sampling_of(config)});
+  }
+  return success();
+}
+
+/// Both ends of a link keep the other's curvature and that of the link.
+double curvature_bytes(CurvatureForm form, const Instance& instance) {
+  const auto links = static_cast<double>(instance.graph.edges().size());
+  return 4 * links * static_cast<double>(form.words(instance.dimension()) * sizeof(double));
+}
+
+/// Makes a weight out of auto.
+void settle_penalty(Config& config, const Instance& instance, std::vector<std::string>& notes) {
+  constexpr double most_bytes = 1e9;  // in all; graphs with a hundred links an agent come here
+  const auto form = automatic_curvature(config, instance.dimension());
+  if (!form) {
+    config.penalty = automatic_scalar_penalty(*instance.mean, instance.start(), instance.graph);
+    return;
+  }
+  config.penalty = *form;
+  const double bytes = curvature_bytes(*form, instance);
+  if (bytes <= most_bytes) return;
+  config.penalty = CurvatureForm{CurvatureShape::diagonal};
+  notes.push_back(fmt::format(
+      "curvatures of {} links would take {:.1f} GB, so that --penalty auto is diagonal; a graph "
+      "with fewer links converges in fewer bytes",
+      instance.graph.edges().size(), bytes / 1e9));
+}
+
+/// Batches that grow keep the Hessian of one as a matrix.
+Status check_sampling(const Config& config, const Instance& instance) {
+  const bool grows = config.sampling == SamplingKind::variance_reduced ||
+                     config.sampling == SamplingKind::adaptive;
+  if (!grows || config.method != Method::druid_vl || instance.dimension() <= largest_with_curvature)
+    return success();
+  return Error{"--sampling",
+               fmt::format("variance-reduced and adaptive keep a Hessian of {0} x {0} "
+                           "numbers at every agent; expected at most {1} "
+                           "coefficients, or full or minibatch",
+                           instance.dimension(), largest_with_curvature)};
+}
+
+Status check_prox(const Config& config) {
+  const auto* list = config.prox ? std::get_if<std::vector<double>>(&config.prox->value) : nullptr;
+  if (list == nullptr || list->size() == config.agents) return success();
+  return Error{"--prox", fmt::format("expected one value or {} (one per agent), got {}",
+                                     config.agents, list->size())};
+}
+
+/// Whether an agent is given r: with curvature links and no copy theta, each has its share.
+bool applies_regularizer(const Config& config, const MethodOptions& options, AgentId agent) {
+  const auto* curvature = std::get_if<CurvatureDruidOptions>(&options);
+  return !is_druid(config.method) || agent == regularizer_holder ||
+         (curvature && !curvature->theta_penalty);
+}
+
+MethodOptions gossip_options(Method method, double step) {
+  switch (method) {
+    case Method::pg_extra:
+      return PgExtraOptions{{.step = step}};
+    case Method::p2d2:
+      return P2d2Options{{.step = step}};
+    default:
+      return NidsOptions{{.step = step}};
+  }
+}
+
+void set_up_gossip(Config& config, const Instance& instance, MethodSetup& setup) {
+  double smoothness = 0;
+  for (const auto& objective : instance.objectives)
+    smoothness = std::max(smoothness, objective->smoothness());
+  if (!config.step) config.step = smoothness > 0 ? 1 / smoothness : 1;
+  setup.options.assign(config.agents, gossip_options(config.method, *config.step));
+  setup.beyond_bound = *config.step * smoothness > 2;
+  if (setup.beyond_bound)
+    setup.notes.push_back(
+        fmt::format("--step {:.4g} is longer than 2/L = {:.4g}, beyond which {} need not converge",
+                    *config.step, 2 / smoothness, name_of(config.method)));
+}
+
+void note_clamped_batches(const Config& config, const Instance& instance,
+                          std::vector<std::string>& notes) {
+  if (config.method != Method::druid_vl || config.sampling != SamplingKind::minibatch) return;
+  Index smallest = instance.objectives[0]->samples();
+  for (const auto& objective : instance.objectives)
+    smallest = std::min(smallest, objective->samples());
+  for (const auto& [name, size] : {std::pair{"--batch-gradient", config.batch_gradient},
+                                   std::pair{"--batch-hessian", config.batch_hessian}})
+    if (static_cast<Index>(size) > smallest)
+      notes.push_back(fmt::format(
+          "{} {} is larger than the smallest shard ({} samples): clamped to the shard there", name,
+          size, smallest));
+}
+
+/// Given, and of no use: most likely meant for another method or file. An option that was given as
+/// it is anyway cannot be told from one that was not.
+void note_idle_options(const Config& config, const Instance& instance,
+                       std::vector<std::string>& notes) {
+  using Flags = std::vector<std::pair<const char*, bool>>;  // and whether they were given
+  const auto idle = [&](const Flags& flags, const std::string& because) {
+    std::vector<std::string_view> given;
+    for (const auto& [flag, is_given] : flags)
+      if (is_given) given.emplace_back(flag);
+    if (!given.empty())
+      notes.push_back(fmt::format("{} {} no effect: {}", fmt::join(given, ", "),
+                                  given.size() == 1 ? "has" : "have", because));
+  };
+  const Config usual;
+  const std::string method = name_of(config.method);
+  const std::pair work{"--work", config.work != usual.work};
+  const std::pair model{"--local-model", config.local_model != usual.local_model};
+  if (!is_druid(config.method))
+    idle({work,
+          model,
+          {"--penalty", !config.penalty.is_auto()},
+          {"--theta-penalty", config.theta_penalty.has_value()},
+          {"--prox", config.prox.has_value()}},
+         method + " goes by --step");
+  else if (!takes_local_steps(config.method))
+    idle({work, model}, method + " takes one local step");
+  if (is_druid(config.method)) {
+    idle({{"--step", config.step.has_value()}}, method + " goes by --penalty and --prox");
+    idle({{"--theta-penalty", config.theta_penalty && instance.regularizer.trivial()}},
+         "there is no regularizer to keep a copy for");
+  }
+  if (config.method != Method::druid_vl)
+    idle({{"--sampling", config.sampling != usual.sampling}}, method + " looks at all samples");
+  if (config.method != Method::druid_vl || config.sampling == SamplingKind::full)
+    idle({{"--batch-gradient", config.batch_gradient != usual.batch_gradient},
+          {"--batch-hessian", config.batch_hessian != usual.batch_hessian}},
+         "steps look at all samples");
+  idle({{"--label-column",
+         !config.label_column.empty() && config.data.find(".csv") == std::string::npos}},
+       "only CSV files name their columns");
+}
+
+void note_linearized_bound(const Config& config, const Instance& instance, MethodSetup& setup) {
+  const bool several_steps =
+      config.method == Method::druid_vl && std::ranges::max(setup.work_loads) > 1;
+  if (config.local_model != LocalModelKind::linearized || !several_steps) return;
+  LinearizedSetting setting{.penalty = config.penalty, .theta_penalty = *config.theta_penalty};
+  if (!instance.regularizer.trivial()) setting.holder = regularizer_holder;
+  for (const auto& options : setup.options)
+    setting.prox.push_back(std::get<DruidOptions>(options).prox);
+  const LinearizedStability stability = linearized_stability(instance.graph, setting);
+  setup.beyond_bound = !stability.guaranteed;
+  if (stability.guaranteed) return;
+  std::vector<std::uint32_t> offending;
+  offending.reserve(stability.offending.size());
+  for (AgentId agent : stability.offending) offending.push_back(agent.value);
+  const bool many = offending.size() > 10;
+  if (many) offending.resize(10);
+  setup.notes.push_back(fmt::format(
+      "the linearized local model is only guaranteed stable with --prox {:.6g} or more on this "
+      "graph; below mu deg_i: agents {}{}",
+      stability.needed_prox, fmt::join(offending, ", "), many ? ", ..." : ""));
+}
+
+/// One value where all agents have the same, otherwise all of them.
+template <class Value>
+std::vector<Value> one_or_all(std::vector<Value> values) {
+  if (std::ranges::count(values, values[0]) == std::ssize(values)) values.resize(1);
+  return values;
+}
+
+/// Puts what the agents were given in the place of rules, so that the record tells what ran and
+/// repeats it. Rules stay where they are what ran: steps that agents end as they see fit (auto),
+/// and a tuned eps, whose numbers follow from it.
+void write_back(const MethodSetup& setup, Config& config) {
+  std::vector<double> prox;
+  bool stop_when_quadratic = false;
+  for (const MethodOptions& options : setup.options) {
+    if (const auto* druid = std::get_if<DruidOptions>(&options)) prox.push_back(druid->prox);
+    if (const auto* druid = std::get_if<CurvatureDruidOptions>(&options)) {
+      prox.push_back(druid->prox);
+      stop_when_quadratic = druid->stop_when_quadratic;
+    }
+  }
+  const bool tuned = config.prox && std::holds_alternative<TunedProx>(config.prox->value);
+  if (!prox.empty() && !tuned) {
+    prox = one_or_all(std::move(prox));
+    config.prox = prox.size() == 1 ? ProxSpec(prox[0]) : ProxSpec(prox);
+  }
+  if (!stop_when_quadratic)
+    config.work = fmt::format("{}", fmt::join(one_or_all(setup.work_loads), ","));
+}
+
+}  // namespace
+
+std::optional<CurvatureForm> automatic_curvature(const Config& config, Index dimension) {
+  if (!bears_curvature(config) || dimension > largest_with_curvature) return std::nullopt;
+  return automatic_form(dimension, config.l1 > 0);
+}
+
+Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
+  MethodSetup setup;
+  note_idle_options(config, instance, setup.notes);
+  auto work = make_work_loads(config.work, config.agents, config.seed);
+  if (!work) return work.error();
+  auto participation = make_participation(config.participation, config.agents);
+  if (!participation) return participation.error();
+  if (Status status = check_sampling(config, instance); !status) return status.error();
+  if (Status status = check_prox(config); !status) return status.error();
+  setup.work_loads =
+      takes_local_steps(config.method) ? std::move(*work) : std::vector<int>(config.agents, 1);
+  setup.participation = std::move(*participation);
+  if (Status status = set_up_machines(config, instance, setup); !status) return status.error();
+
+  if (config.penalty.is_auto() && is_druid(config.method))
+    settle_penalty(config, instance, setup.notes);
+  set_up_work(config, instance, setup);
+  if (config.penalty.curvature()) {
+    if (Status status = set_up_curvature(config, instance, setup); !status) return status.error();
+  } else if (is_druid(config.method)) {
+    if (!config.theta_penalty) config.theta_penalty = 2 * config.penalty;
+    if (auto* tuned = config.prox ? std::get_if<TunedProx>(&config.prox->value) : nullptr;
+        tuned && !tuned->base)
+      tuned->base = 2 * config.penalty;
+    const bool unequal_rates =
+        std::ranges::adjacent_find(setup.participation, std::not_equal_to{}) !=
+        setup.participation.end();
+    for (std::uint32_t i = 0; i < instance.agents(); ++i) {
+      DruidOptions options = druid_options(config, instance, AgentId{i}, setup.work_loads[i]);
+      options.unequal_rates = unequal_rates;
+      setup.options.emplace_back(options);
+    }
+    note_clamped_batches(config, instance, setup.notes);
+    note_linearized_bound(config, instance, setup);
+  } else {
+    set_up_gossip(config, instance, setup);
+  }
+  write_back(setup, config);
+  return setup;
+}
+
+std::vector<std::unique_ptr<Agent>> make_agents(const Config& config, const Instance& instance,
+                                                const MethodSetup& setup) {
+  const Regularizer none{.regularized = instance.features};
+  std::vector<std::unique_ptr<Agent>> agents;
+  const AgentRange own = instance.own_agents();
+  for (std::uint32_t i = own.first; i < own.last; ++i) {
+    const bool applies_r = applies_regularizer(config, setup.options[i], AgentId{i});
+    AgentContext context{.id = AgentId{i},
+                         .seed = config.seed,
+                         .neighbours = {},
+                         .objective = instance.objectives[i],
+                         .regularizer = applies_r ? instance.regularizer : none,
+                         .network_size = instance.agents(),
+                         .start = instance.start()};
+    const auto weights = metropolis_weights(instance.graph, AgentId{i});
+    const auto neighbours = instance.graph.neighbours(AgentId{i});
+    for (std::size_t slot = 0; slot < neighbours.size(); ++slot)
+      context.neighbours.push_back({neighbours[slot], weights[slot]});
+    agents.push_back(make_agent(setup.options[i], std::move(context)));
+  }
+  return agents;
+}
+
+}  // namespace grove

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "grove/methods/method.h"
+#include "grove/runtime/machines.h"
+#include "grove/setup/instance.h"
+
+namespace grove {
+
+/// The agent that holds the regularizer in the DRUID family: q.
+constexpr AgentId regularizer_holder{0};
+
+/// Settings of every agent, with nothing left open.
+struct MethodSetup {
+  std::vector<MethodOptions> options;     ///< by agent
+  std::vector<int> work_loads;            ///< E_i
+  std::vector<std::string> work_reasons;  ///< by agent, where E_i was chosen
+  std::vector<double> participation;
+  std::vector<double> speeds;        ///< of the simulated machines; empty without any
+  std::optional<Machines> machines;  ///< with their links
+  std::vector<std::string> notes;    ///< what the user should know before the run
+  /// Several linearized steps, or a --step, beyond what is guaranteed to be stable.
+  bool beyond_bound = false;
+};
+
+/// How the curvature of their ends weighs links where no weight was given, for so many
+/// coefficients; nothing where one number does.
+std::optional<CurvatureForm> automatic_curvature(const Config& config, Index dimension);
+
+/// Derives the settings that were not given; `config` is updated to what is used.
+Result<MethodSetup> set_up_method(Config& config, const Instance& instance);
+
+/// The agents of this process (instance.own), ready for any runtime.
+std::vector<std::unique_ptr<Agent>> make_agents(const Config& config, const Instance& instance,
+                                                const MethodSetup& setup);
+
+}  // namespace grove

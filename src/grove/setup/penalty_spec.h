@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "grove/coupling/curvature.h"
+#include "grove/setup/option.h"
+
+namespace grove {
+
+/// The weight of the links: a number for all of them, the curvature of their ends, or whichever
+/// suits the method and the data.
+class PenaltySpec {
+ public:
+  PenaltySpec() = default;  ///< auto
+  PenaltySpec(double number) : choice_(number) {}
+  PenaltySpec(CurvatureForm form) : choice_(form) {}
+
+  bool is_auto() const { return std::holds_alternative<Auto>(choice_); }
+  const CurvatureForm* curvature() const { return std::get_if<CurvatureForm>(&choice_); }
+  /// The number, where it is one; auto is settled by set_up_method.
+  operator double() const { return std::get<double>(choice_); }
+
+ private:
+  struct Auto {};
+  std::variant<Auto, double, CurvatureForm> choice_;
+};
+
+/// auto | MU | scalar | diagonal | low-rank:K | full
+Option penalty_option(const OptionText& text, PenaltySpec& target);
+
+/// What auto means where links can be weighed by curvature, by what was measured
+/// (docs/methods/curvature_links.md): the form that costs the fewest bytes until convergence, or,
+/// where l1 has kinks, the least time.
+CurvatureForm automatic_form(Index dimension, bool kinks);
+
+}  // namespace grove

@@ -1,0 +1,122 @@
+#include "grove/train/record_builder.h"
+
+#include <algorithm>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "grove/network/spectrum.h"
+#include "grove/record/version.h"
+#include "grove/train/diagnosis.h"
+
+namespace grove {
+namespace {
+
+ProblemSummary summarize(const Instance& instance) {
+  const Spectrum spectrum = laplacian_spectrum(instance.graph);
+  return {.samples = static_cast<std::uint64_t>(instance.samples),
+          .features = static_cast<std::uint64_t>(instance.features),
+          .agents = instance.agents(),
+          .edges = instance.graph.edges().size(),
+          .lambda_max = spectrum.lambda_max,
+          .lambda_2 = spectrum.lambda_2,
+          .labels = instance.labels,
+          .columns = instance.columns};
+}
+
+std::vector<AgentSummary> summarize_agents(const Instance& instance, const MethodSetup& setup) {
+  std::vector<AgentSummary> agents;
+  for (std::uint32_t i = 0; i < instance.agents(); ++i) {
+    AgentSummary agent{.samples = static_cast<std::uint64_t>(instance.objectives[i]->samples()),
+                       .degree = instance.graph.degree(AgentId{i}),
+                       .work = setup.work_loads[i],
+                       .participation = setup.participation[i]};
+    if (!setup.speeds.empty()) agent.speed = setup.speeds[i];
+    if (!setup.work_reasons.empty()) agent.work_reason = setup.work_reasons[i];
+    if (const auto* druid = std::get_if<DruidOptions>(&setup.options[i])) agent.prox = druid->prox;
+    if (const auto* druid = std::get_if<CurvatureDruidOptions>(&setup.options[i]))
+      agent.prox = druid->prox;
+    agents.push_back(agent);
+  }
+  return agents;
+}
+
+std::vector<RunEvent> events_of(std::span<const AgentReport> agents) {
+  std::vector<RunEvent> all;
+  for (std::uint32_t i = 0; i < agents.size(); ++i)
+    for (const AgentEvent& event : agents[i].events)
+      all.push_back({event.round, i,
+                     fmt::format("weighs its links {:g} times as much as at first", event.value),
+                     "it kept disagreeing with its neighbours while it hardly moved"});
+  std::ranges::stable_sort(all, {}, &RunEvent::round);
+  return all;
+}
+
+}  // namespace
+
+Answer answer_of(const MethodSetup& setup) {
+  return std::holds_alternative<CurvatureDruidOptions>(setup.options[0]) ? Answer::majority_support
+                                                                         : Answer::mean;
+}
+
+std::vector<std::string> notes_of(const PreparedProblem& problem, const MethodSetup& setup) {
+  std::vector<std::string> notes = problem.notes;
+  notes.insert(notes.end(), setup.notes.begin(), setup.notes.end());
+  return notes;
+}
+
+std::string diagnosis(const Config& config, const MethodSetup& setup, Round round) {
+  std::string reason;
+  if (!is_druid(config.method))
+    reason = fmt::format("the step {:.3g} is too long for this problem; try a smaller --step",
+                         *config.step);
+  else if (config.local_model == LocalModelKind::linearized && setup.beyond_bound)
+    reason =
+        "the linearized local model is beyond its stability bound; use --local-model augmented or "
+        "a larger --prox";
+  else if (config.sampling == SamplingKind::minibatch && config.method == Method::druid_vl)
+    reason =
+        "sampling noise outweighs the damping; use larger --batch-gradient and "
+        "--batch-hessian, --sampling full, or a larger --penalty";
+  else if (config.method == Method::druid_gd)
+    reason = "the gradient step is too long; use a larger --prox";
+  else
+    reason = "the damping is too small; use a larger --prox or --penalty";
+  return fmt::format("diverged in round {}: {}", round, reason);
+}
+
+ClusterOptions cluster_options(const Config& config, const RunContext& context) {
+  double slowness = 1;
+  if (config.slow_rank && config.slow_rank->rank == context.cluster->rank())
+    slowness = config.slow_rank->factor;
+  return {.seed = config.seed,
+          .faults = {.loss_rate = config.loss_rate, .delay = config.delay},
+          .threads = static_cast<int>(config.threads),
+          .seconds = context.hooks.seconds,
+          .slowness = slowness,
+          .pause = context.hooks.pause};
+}
+
+void build_record(RunRecord& record, const RecordInputs& closing) {
+  const auto& [config, problem, setup, measures, agents] = closing;
+  record.version = version;
+  record.config = to_json(options_of(config));
+  record.problem = summarize(problem.instance);
+  record.agents = summarize_agents(problem.instance, setup);
+  record.notes = notes_of(problem, setup);
+  if (problem.reference) record.reference = {problem.reference->objective, problem.reference->x};
+  record.objective = measures.objective;
+  record.nonzeros = static_cast<std::uint64_t>(measures.nonzeros);
+  record.solution = measures.solution;
+  record.events = events_of(agents);
+  std::vector<std::uint64_t> spoken;
+  for (const AgentReport& agent : agents) spoken.push_back(agent.broadcasts);
+  // Agents that nobody hears outdo any other cause.
+  const std::string silence = explain_silence(record, problem.instance.graph, spoken);
+  for (const std::string& why :
+       {silence.empty() ? explain_slowness(config, record, setup.beyond_bound) : silence,
+        explain_events(record)})
+    if (!why.empty()) record.explanations.push_back(why);
+}
+
+}  // namespace grove

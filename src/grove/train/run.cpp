@@ -1,0 +1,320 @@
+#include "grove/train/run.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "grove/runtime/async_simulator.h"
+#include "grove/runtime/simulator.h"
+#include "grove/setup/method_setup.h"
+#include "grove/train/async_training.h"
+#include "grove/train/checkpoint.h"
+#include "grove/train/measures.h"
+#include "grove/train/record_builder.h"
+#include "grove/train/stopping.h"
+
+namespace grove {
+namespace {
+
+std::unique_ptr<Runtime> make_runtime(const Config& config, const MethodSetup& setup,
+                                      const RunContext& context) {
+  const Instance& instance = context.problem.instance;
+  auto agents = make_agents(config, instance, setup);
+  Schedule schedule(config.seed, setup.participation, setup.work_loads);
+  if (context.cluster != nullptr)
+    return context.cluster->start(std::move(agents), instance.graph, std::move(schedule),
+                                  cluster_options(config, context));
+  if (config.free_running)
+    return std::make_unique<AsyncSimulator>(
+        std::move(agents), instance.graph, setup.work_loads,
+        EventOptions{.seed = config.seed, .machines = setup.machines});
+  return std::make_unique<Simulator>(
+      std::move(agents), instance.graph, std::move(schedule),
+      SimulatorOptions{.seed = config.seed,
+                       .faults = {.loss_rate = config.loss_rate, .delay = config.delay},
+                       .threads = static_cast<int>(config.threads),
+                       .machines = setup.machines});
+}
+
+/// One training run: plays rounds, measures them and writes the record.
+class Training {
+ public:
+  Training(Config config, MethodSetup setup, const RunContext& context)
+      : config_(std::move(config)),
+        setup_(std::move(setup)),
+        problem_(context.problem),
+        hooks_(context.hooks),
+        cluster_(context.cluster),
+        runtime_(make_runtime(config_, setup_, context)),
+        measurer_(problem_.instance, problem_.reference ? &*problem_.reference : nullptr,
+                  answer_of(setup_)) {}
+
+  Result<RunRecord> train() {
+    const double began = hooks_.seconds();
+    measure();
+    start_error_ = measures_.squared_error;  // what relative errors are relative to
+    note_round();
+    const Stopping stopping(config_.tolerance, measures_);
+    if (Status status = resume(); !status) return status.error();
+    while (!over(stopping)) {
+      play_round(stopping);
+      if (runtime_->round() % config_.checkpoint_every == 0) keep_checkpoint();
+    }
+    if (record_.outcome.status == RunStatus::interrupted) keep_checkpoint();
+    if (record_.trace.back().round != runtime_->round()) {
+      measure();
+      note_round();
+    }
+    record_.outcome.rounds = runtime_->round();
+    record_.outcome.seconds = hooks_.seconds() - began;
+    complete_record();
+    return std::move(record_);
+  }
+
+ private:
+  bool over(const Stopping& stopping) {
+    std::optional<RunStatus> status = verdict(stopping);
+    if (cluster_ != nullptr) status = agreed(status);
+    if (status) record_.outcome = {*status, detail_of(*status)};
+    return status.has_value();
+  }
+
+  std::optional<RunStatus> verdict(const Stopping& stopping) const {
+    if (stopping.diverged(measures_)) return RunStatus::diverged;
+    if (!is_druid(config_.method) && setup_.beyond_bound && Stopping::wanders(record_.trace))
+      return RunStatus::diverged;
+    if (stopping.converged(measures_)) return RunStatus::converged;
+    if (runtime_->round() >= config_.rounds) return RunStatus::round_limit;
+    if (hooks_.interrupted()) return RunStatus::interrupted;
+    return std::nullopt;
+  }
+
+  /// All processes must end in the same round: they settle it when they have measured, together.
+  std::optional<RunStatus> agreed(std::optional<RunStatus> own) {
+    if (measured_round_ != runtime_->round()) return std::nullopt;
+    const std::int64_t code = cluster_->allreduce_max(own ? static_cast<std::int64_t>(*own) : -1);
+    return code < 0 ? std::nullopt : std::optional(static_cast<RunStatus>(code));
+  }
+
+  std::string detail_of(RunStatus status) const {
+    const Round round = runtime_->round();
+    switch (status) {
+      case RunStatus::diverged:
+        return diagnosis(config_, setup_, round);
+      case RunStatus::converged:
+        return fmt::format("converged in {} rounds", round);
+      case RunStatus::round_limit:
+        return fmt::format("stopped at the limit of {} rounds", round);
+      default:
+        return fmt::format("interrupted after {} rounds", round);
+    }
+  }
+
+  void play_round(const Stopping& stopping) {
+    const double before = hooks_.seconds();
+    runtime_->advance();
+    working_seconds_ += hooks_.seconds() - before;
+    simulated_seconds_ += runtime_->round_seconds().value_or(0);
+    if (!measures_due() || (!hooks_.trace_wanted && goes_on(stopping))) return;
+    measure();
+    note_round();
+  }
+
+  /// Whether this round is known to be none of the last, without a look at the data: agents have
+  /// not agreed. Divergence is looked for now and then, and in what keeps a trace for other uses.
+  bool goes_on(const Stopping& stopping) {
+    constexpr Round now_and_then = 16;
+    const Round round = runtime_->round();
+    if (cluster_ != nullptr || setup_.beyond_bound || !config_.checkpoint.empty()) return false;
+    if (round >= config_.rounds || round % now_and_then == 0) return false;
+    const Agreement now = measurer_.agreement(runtime_->estimates());
+    return std::isfinite(now.consensus_error) && !stopping.agreed(now);
+  }
+
+  bool measures_due() const {
+    const Round round = runtime_->round();
+    return round >= config_.rounds ||
+           (config_.measure_every > 0 && round % config_.measure_every == 0);
+  }
+
+  void measure() {
+    estimates_ = runtime_->estimates();
+    measures_ = measurer_.measure(estimates_);
+    measured_round_ = runtime_->round();
+  }
+
+  /// A disk may fill up after hours: that costs the checkpoint, not the run.
+  void keep_checkpoint() {
+    if (config_.checkpoint.empty()) return;
+    const Status status = write_checkpoint();
+    if (status || !checkpoint_trouble_.empty()) return;
+    checkpoint_trouble_ =
+        fmt::format("no checkpoint after round {}: {}", runtime_->round(), status.error().text());
+    hooks_.noted(checkpoint_trouble_);
+  }
+
+  Status write_checkpoint() {
+    const Checkpoint checkpoint{.round = runtime_->round(),
+                                .config = decisive_options(config_),
+                                .trace = record_.trace,
+                                .seconds = working_seconds_,
+                                .simulated_seconds = simulated_seconds_,
+                                .states = runtime_->states(),
+                                .processes = reports()};
+    return save_checkpoint(config_.checkpoint, checkpoint, cluster_);
+  }
+
+  /// Goes on from the checkpoint in the folder, if there is one, as if the run had never stopped.
+  Status resume() {
+    if (config_.checkpoint.empty()) return success();
+    if (Status status = open_checkpoints(config_.checkpoint, cluster_); !status) return status;
+    auto loaded = load_checkpoint(config_.checkpoint, cluster_);
+    if (!loaded) return loaded.error();
+    std::optional<Checkpoint> found = std::move(*loaded);
+    if (!found) return success();
+    Checkpoint& checkpoint = *found;
+    if (Status same = check_continues(checkpoint, config_, record_.trace.front()); !same)
+      return same;
+    Status restored = runtime_->restore(checkpoint.round, checkpoint.states);
+    if (cluster_ != nullptr) restored = first_error(*cluster_, restored);
+    if (!restored) return restored;
+    record_.trace = std::move(checkpoint.trace);
+    working_seconds_ = checkpoint.seconds;
+    simulated_seconds_ = checkpoint.simulated_seconds;
+    earlier_ = std::move(checkpoint.processes);
+    // A round that the first run did not measure is not measured now either.
+    if (record_.trace.back().round == checkpoint.round) measure();
+    return success();
+  }
+
+  std::vector<ProcessReport> reports() const {
+    std::vector<ProcessReport> all = runtime_->reports();
+    if (all.size() == earlier_.size())
+      for (std::size_t rank = 0; rank < all.size(); ++rank) all[rank].add(earlier_[rank]);
+    return all;
+  }
+
+  void note_round() {
+    TracePoint point{.round = runtime_->round(),
+                     .objective = measures_.objective,
+                     .consensus_error = measures_.consensus_error,
+                     .stationarity = measures_.stationarity,
+                     .active = runtime_->active(),
+                     .cost = runtime_->cost(),
+                     .seconds = working_seconds_};
+    if (setup_.machines) point.simulated_seconds = simulated_seconds_;
+    if (problem_.reference) {
+      point.objective_gap = measures_.objective - problem_.reference->objective;
+      point.relative_error = relative_error();
+    }
+    record_.trace.push_back(point);
+    hooks_.measured(point);
+  }
+
+  /// Started at the optimum: nothing to be relative to, so any distance from it counts whole.
+  double relative_error() const {
+    return start_error_ > 0 ? measures_.squared_error / start_error_ : measures_.squared_error;
+  }
+
+  void complete_record() {
+    build_record(record_, {config_, problem_, setup_, measures_, runtime_->agent_reports()});
+    if (!checkpoint_trouble_.empty()) record_.notes.push_back(checkpoint_trouble_);
+    if (config_.keep_estimates) record_.estimates = estimates_.x;
+    record_.processes = reports();
+  }
+
+  Config config_;
+  MethodSetup setup_;
+  const PreparedProblem& problem_;
+  const RunHooks& hooks_;
+  Cluster* cluster_;  ///< null: all agents live in this process
+  std::unique_ptr<Runtime> runtime_;
+  Measurer measurer_;
+  Estimates estimates_;  ///< as last measured
+  Measures measures_;
+  Round measured_round_ = 0;
+  double start_error_ = 0;
+  double working_seconds_ = 0;
+  double simulated_seconds_ = 0;
+  std::vector<ProcessReport> earlier_;  ///< of the part of the run before a checkpoint
+  std::string checkpoint_trouble_;      ///< the first, if any
+  RunRecord record_;
+};
+
+}  // namespace
+
+Status bind_to_cluster(Config& config, const Cluster* cluster) {
+  if (cluster == nullptr) {
+    if (config.runtime == RuntimeKind::mpi)
+      return Error{"--runtime", "mpi needs a cluster to run on; found none"};
+    return success();
+  }
+  if (config.runtime != RuntimeKind::mpi)
+    return Error{"--runtime", fmt::format("{} processes were started, but the simulator is one "
+                                          "process; expected mpi",
+                                          cluster->size())};
+  const auto processes = static_cast<std::uint64_t>(cluster->size());
+  if (!config.agents_given) config.agents = processes;
+  if (config.agents < processes)
+    return Error{"--agents", fmt::format("expected at least one agent for each of the {} "
+                                         "processes, found {}",
+                                         processes, config.agents)};
+  if (config.slow_rank && config.slow_rank->rank >= cluster->size())
+    return Error{"--slow-rank", fmt::format("there is no process {}; expected 0 to {}",
+                                            config.slow_rank->rank, cluster->size() - 1)};
+  return success();
+}
+
+namespace {
+
+/// Refuses data that overflows where every run begins: that is bad input, not divergence.
+Status check_start(const Config& config, const Instance& instance) {
+  ObjectiveScratch scratch;
+  Vector gradient;
+  const double value =
+      instance.mean->evaluate(instance.start(), Batch::all(), &gradient, nullptr, scratch);
+  if (std::isfinite(value + gradient.squaredNorm() + instance.mean->smoothness())) return success();
+  return Error{config.shards.empty() ? config.data : config.shards,
+               "values are so large that the objective or its derivatives overflow at the start; "
+               "expected features and targets that are scaled, to [-1, 1] say"};
+}
+
+}  // namespace
+
+Result<PreparedProblem> prepare(const Config& config, Cluster* cluster) {
+  if (Status status = check(config); !status) return status.error();
+  auto instance = make_instance(config, cluster);
+  if (!instance) return instance.error();
+  if (Status status = check_start(config, *instance); !status) return status.error();
+  PreparedProblem problem{.instance = std::move(*instance), .reference = {}, .notes = {}};
+  if (config.no_reference) return problem;
+  auto reference = solve_reference(*problem.instance.mean, problem.instance.regularizer);
+  if (reference)
+    problem.reference = std::move(*reference);
+  else
+    problem.notes.push_back("no centralized optimum to compare with: " + reference.error().what);
+  return problem;
+}
+
+Result<RunRecord> run_prepared(Config config, const PreparedProblem& problem, const RunHooks& hooks,
+                               Cluster* cluster) {
+  if (Status status = check(config); !status) return status.error();
+  auto setup = set_up_method(config, problem.instance);
+  if (!setup) return setup.error();
+  for (const std::string& note : notes_of(problem, *setup)) hooks.noted(note);
+  if (config.samples == 0 && config.shards.empty())
+    config.samples = static_cast<std::uint64_t>(problem.instance.samples);
+  const RunContext context{problem, hooks, cluster};
+  if (config.free_running && cluster != nullptr)
+    return train_asynchronously(std::move(config), *setup, context);
+  return Training(std::move(config), std::move(*setup), context).train();
+}
+
+Result<RunRecord> run(Config config, const RunHooks& hooks, Cluster* cluster) {
+  if (Status status = bind_to_cluster(config, cluster); !status) return status.error();
+  const auto problem = prepare(config, cluster);
+  if (!problem) return problem.error();
+  return run_prepared(config, *problem, hooks, cluster);
+}
+
+}  // namespace grove
