@@ -17,13 +17,13 @@
 
 namespace grove {
 
-/// What an agent knows of one neighbour.
+/// One neighbour, as an agent knows it.
 struct Neighbour {
   AgentId id;
   double mixing_weight = 0;  ///< W_ij of the gradient methods (Metropolis)
 };
 
-/// All an agent is given: its own data, its neighbours, and nothing of the rest of the network.
+/// Everything an agent is given: its own data and its neighbours.
 struct AgentContext {
   AgentId id;
   std::uint64_t seed = 1;
@@ -37,18 +37,18 @@ struct AgentContext {
 /// A deterministic state machine that does no I/O: activations and messages in, messages out.
 /// The same agent runs in the simulator, under MPI and between peers.
 ///
-/// A lock-step round is: activate some agents; deliver message_to(slot) of each of them to the
-/// neighbours; end_round at every agent, active or not.
+/// A lock-step round: activate some agents; deliver message_to(slot) of each active agent to its
+/// neighbours; call end_round at every agent, active or not.
 class Agent {
  public:
   virtual ~Agent() = default;
 
   virtual void activate(const Activation& activation, Workspace& workspace) = 0;
 
-  /// What the latest activation says to the neighbour in that slot of the context.
+  /// The latest activation's message to the neighbour in that slot of the context.
   virtual Message message_to(std::size_t slot) const = 0;
 
-  /// The runtime could not send it: the neighbour had not taken the one before, or is away.
+  /// The runtime could not send that message: the neighbour has not taken the last one, or is gone.
   virtual void not_sent(std::size_t /*slot*/) {}
 
   /// From the neighbour in that slot. Stale messages (by sequence) change nothing.
@@ -58,13 +58,12 @@ class Agent {
 
   virtual const Vector& estimate() const = 0;  ///< x_i
 
-  /// theta, at the agent that keeps one; null elsewhere, and where every agent has its share of r
-  /// in x_i.
+  /// theta, at the agent that keeps a copy; null elsewhere, and where every agent has a share of r.
   virtual const Vector* regularized_estimate() const { return nullptr; }
 
   virtual const Cost& cost() const = 0;
 
-  /// What its safeguards did so far, in order.
+  /// Actions of its safeguards so far, in order.
   virtual std::span<const AgentEvent> events() const { return {}; }
 
   /// The whole state, so that a loaded agent continues exactly as the saved one would have.

@@ -6,13 +6,13 @@
 
 namespace grove {
 
-/// Something an agent noticed about its own run, and what it did about it.
+/// An action of one of an agent's safeguards.
 struct AgentEvent {
   enum class Kind : std::uint32_t { raised_links };
 
   Round round = 0;
   Kind kind = Kind::raised_links;
-  double value = 0;  ///< raised_links: the weight over what it was at first
+  double value = 0;  ///< raised_links: factor of the weights since the start
 };
 
 }  // namespace grove

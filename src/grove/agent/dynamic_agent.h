@@ -4,27 +4,28 @@
 
 namespace grove {
 
-/// An agent with edge links whose network may change while it runs: between peers.
+/// An agent with edge coupling whose neighbours may change while it runs: an agent of a peer.
 class DynamicAgent : public Agent {
  public:
   virtual void add_neighbour(const Neighbour& neighbour) = 0;  ///< in a new last slot
   virtual void drop_neighbour(std::size_t slot) = 0;  ///< the slots after it move down by one
 
-  /// What message_to(slot) says has been copied and is not asked for again before the next
-  /// activation: it need not be kept.
-  virtual void forget_message(std::size_t /*slot*/) {}
+  /// The message to that neighbour was copied and will not be requested again before the next
+  /// activation: the agent need not keep it.
+  virtual void release_message(std::size_t /*slot*/) {}
 
-  /// Numbers of activations since it was loaded may have been used before, in a life of which there
-  /// is no checkpoint; those to come are above them all.
-  virtual void renumber() {}
+  /// Sequence numbers since the state was loaded may have been used before, by a process that left
+  /// no checkpoint of them; those to come are above them all.
+  virtual void start_new_epoch() {}
 
-  /// How far this agent is from agreeing with its neighbours, in units of x.
+  /// Distance between this agent and its neighbours, in units of x.
   virtual double disagreement() const = 0;
-  virtual double last_step() const = 0;  ///< how far the latest activation moved x
+  virtual double last_step() const = 0;  ///< length of the latest activation's step
 
-  /// The network has that many members, and this one applies its regularizer, or not. Methods that
-  /// give every agent a share of it have no use for the difference.
-  virtual void hold(bool holds, const Regularizer& regularizer, std::size_t network_size) = 0;
+  /// The network has that many members, and this agent applies r, or not. Methods in which every
+  /// agent has a share of r ignore the difference.
+  virtual void set_regularizer_holder(bool holds, const Regularizer& regularizer,
+                                      std::size_t network_size) = 0;
 };
 
 }  // namespace grove

@@ -1,18 +1,15 @@
 #include "grove/agent/network_depth.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 
 namespace grove {
 
-double NetworkDepth::word() const { return std::bit_cast<double>(std::array{hops_, depth_}); }
-
-void NetworkDepth::hear(double word) {
-  const auto [hops, depth] = std::bit_cast<std::array<float, 2>>(word);
-  if (hops >= 0 && hops < largest_ && (hops_ == unknown || hops + 1 < hops_)) hops_ = hops + 1;
-  if (depth < largest_) depth_ = std::max(depth_, depth);
-  depth_ = std::max(depth_, hops_);
+void NetworkDepth::receive(const HopCounts& neighbour) {
+  const float hops = neighbour.from_root + 1;
+  const bool shorter = counts_.from_root == HopCounts::unknown || hops < counts_.from_root;
+  if (neighbour.from_root >= 0 && neighbour.from_root < limit_ && shorter) counts_.from_root = hops;
+  if (neighbour.depth < limit_) counts_.depth = std::max(counts_.depth, neighbour.depth);
+  counts_.depth = std::max(counts_.depth, counts_.from_root);
 }
 
 }  // namespace grove

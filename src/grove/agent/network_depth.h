@@ -1,29 +1,30 @@
 #pragma once
 
+#include "grove/agent/message.h"
+
 namespace grove {
 
-/// How deep the network is, as seen from agent 0 and learnt from neighbours: the number of links
-/// from agent 0 to the agent farthest from it. Each message carries the sender's own distance from
-/// agent 0 and the largest distance it knows of. Distances only shrink and the depth only grows,
-/// so lost, late and repeated messages do no harm.
+/// Estimates the depth of the network, the largest distance in hops of any agent from the root,
+/// agent 0. Each message carries the sender's own distance and the largest distance it knows.
+/// Distances only shrink and the depth only grows, so that lost, late and repeated messages do no
+/// harm.
 class NetworkDepth {
  public:
   NetworkDepth(bool is_root, double network_size)
-      : hops_(is_root ? 0 : unknown), largest_(static_cast<float>(network_size)) {}
+      : counts_{.from_root = is_root ? 0 : HopCounts::unknown},
+        limit_(static_cast<float>(network_size)) {}
 
-  void set_network_size(double size) { largest_ = static_cast<float>(size); }
-  void become_root() { hops_ = 0; }  ///< for good: the depth is a rough measure
+  void set_network_size(double size) { limit_ = static_cast<float>(size); }
+  void become_root() { counts_.from_root = 0; }  ///< permanently: the depth is a rough measure
 
-  double word() const;  ///< both numbers, in single precision
-  void hear(double word);
-  double depth() const { return depth_; }  ///< so far; 0 before agent 0 has been heard of
+  const HopCounts& counts() const { return counts_; }  ///< what messages carry
+  void receive(const HopCounts& neighbour);
+  /// The largest distance known so far; 0 before any message from the root has arrived.
+  double depth() const { return static_cast<double>(counts_.depth); }
 
  private:
-  static constexpr float unknown = -1;
-
-  float hops_;  ///< of this agent from agent 0
-  float depth_ = 0;
-  float largest_;  ///< no distance can be longer: what says otherwise is not believed
+  HopCounts counts_;
+  float limit_;  ///< number of agents: no distance can be larger, and larger ones are ignored
 };
 
 }  // namespace grove

@@ -12,23 +12,24 @@ namespace grove {
 /// Buffers of one worker thread, lent to whichever agent it activates: agents stay small and
 /// nothing is allocated once every buffer has grown to its size.
 struct Workspace {
-  Vector pull;      ///< linear term of the local model
+  Vector coupling_gradient;  ///< linear term of the local model
   Vector point;     ///< v, the moving local iterate
   Vector gradient;  ///< of the local model, then the solution of the Newton system
   Vector trial;     ///< a point tried by a line search
   Vector trial_gradient;
-  Vector moved;                  ///< from the anchor of a coupled model,
-  Vector bend;                   ///< and what the coupling holds against it
-  Matrix hessian;                ///< of the local model, then its Cholesky factor
-  Matrix curvature, difference;  ///< a curvature that may be told, and how far it is from the last
+  Vector displacement;  ///< from the anchor of a local model
+  Vector product;       ///< of a matrix and a vector
+  Matrix hessian;       ///< of the local model, then its Cholesky factor
+  Matrix candidate, difference;  ///< a link weight that may be published, and a comparison with it
   QuadraticScratch quadratic;
   ObjectiveScratch objective;
   std::vector<std::uint32_t> rows;   ///< a drawn batch
   std::vector<std::uint32_t> order;  ///< the identity permutation between draws
 
   void fit(Index dimension) {
-    if (pull.size() == dimension) return;
-    for (Vector* buffer : {&pull, &point, &gradient, &trial, &trial_gradient, &moved, &bend})
+    if (point.size() == dimension) return;
+    for (Vector* buffer : {&coupling_gradient, &point, &gradient, &trial, &trial_gradient, &displacement,
+                           &product})
       buffer->resize(dimension);
   }
 };

@@ -21,6 +21,10 @@ class ByteWriter {
     put(static_cast<std::uint64_t>(values.size()));
     bytes_.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
   }
+  void put(std::span<const float> values) {
+    put(static_cast<std::uint64_t>(values.size()));
+    bytes_.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+  }
   void put(const Vector& values) {
     put(std::span<const double>(values.data(), static_cast<std::size_t>(values.size())));
   }
@@ -49,7 +53,9 @@ class ByteReader {
     if (ok_) value = byte == 1;
   }
   /// The stored length must equal the destination's: dimensions never change under a state.
-  void get(std::span<double> values) {
+  template <class Number>
+  requires std::is_arithmetic_v<Number>
+  void get(std::span<Number> values) {
     std::uint64_t size = 0;
     get(size);
     if (ok_ && size != values.size()) ok_ = false;

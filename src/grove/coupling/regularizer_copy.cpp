@@ -10,8 +10,8 @@ RegularizerCopy::RegularizerCopy(const Regularizer& regularizer, double penalty,
       theta_(start),
       lambda_(Vector::Zero(start.size())) {}
 
-void RegularizerCopy::add_pull(const Vector& x, Vector& pull) const {
-  pull += lambda_ + penalty_ * (x - theta_);
+void RegularizerCopy::add_gradient(const Vector& x, Vector& gradient) const {
+  gradient += lambda_ + penalty_ * (x - theta_);
 }
 
 void RegularizerCopy::update(const Vector& x, Vector& buffer) {

@@ -18,7 +18,7 @@ void expect_near(const Vector& found, const Vector& expected) {
 
 Vector pull_at(const RegularizerCopy& theta, const Vector& x) {
   Vector pull = Vector::Zero(2);
-  theta.add_pull(x, pull);
+  theta.add_gradient(x, pull);
   return pull;
 }
 
@@ -61,7 +61,7 @@ TEST(RegularizerCopy, ProjectsOntoABox) {
 TEST(RegularizerCopy, AddsToThePullThatIsThere) {
   const RegularizerCopy theta({.l1 = 1, .regularized = 2}, 3, 1, vector_of(1, 1));
   Vector pull = vector_of(10, 20);
-  theta.add_pull(vector_of(2, 1), pull);
+  theta.add_gradient(vector_of(2, 1), pull);
   expect_near(pull, vector_of(13, 20));
 }
 

@@ -6,23 +6,22 @@ namespace grove {
 namespace {
 
 constexpr double shortest_window = 10;  ///< observations
-constexpr double standstill = 0.1;      ///< of the squared disagreement left by a window: too much
-constexpr double out_of_balance = 100;  ///< disagreement over movement, squared: ten to one
+constexpr double slow_decrease = 0.1;   ///< share of the squared residual left after a window
+constexpr double imbalance = 100;       ///< squared residual over squared step
 
 }  // namespace
 
-bool ResidualBalancing::observe(double disagreement, double network_depth) {
-  now_.disagreement += disagreement;
-  if (++seen_ < shortest_window + 2 * network_depth) return false;
-  const bool stalls = before_.disagreement > 0 &&
-                      now_.disagreement > standstill * before_.disagreement &&
-                      now_.disagreement > out_of_balance * now_.movement;
+bool ResidualBalancing::observe(double squared_residual, double network_depth) {
+  now_.residual += squared_residual;
+  if (++observed_ < shortest_window + 2 * network_depth) return false;
+  const bool raise = before_.residual > 0 && now_.residual > slow_decrease * before_.residual &&
+                     now_.residual > imbalance * now_.step;
   before_ = now_;
   now_ = {};
-  seen_ = 0;
-  if (!stalls || changes_ == most_changes) return false;
+  observed_ = 0;
+  if (!raise || changes_ == most_changes) return false;
   ++changes_;
-  before_ = {};  // other links: nothing to compare with yet
+  before_ = {};  // with other weights there is nothing to compare with yet
   return true;
 }
 

@@ -9,10 +9,10 @@ namespace {
 
 /// Activations until the weight was raised; 0: not within 1000.
 int first_change(double disagreement, double movement, double decay, double depth = 2) {
-  ResidualBalancing watch;
+  ResidualBalancing balancing;
   for (int k = 1; k <= 1000; ++k) {
-    watch.moved(movement);
-    if (watch.observe(disagreement, depth)) return k;
+    balancing.add_step(movement);
+    if (balancing.observe(disagreement, depth)) return k;
     disagreement *= decay;
     movement *= decay;
   }
@@ -42,8 +42,8 @@ TEST(ResidualBalancing, AddsUpWhatAnAgentMovesBetweenNews) {
   ResidualBalancing still, moving;
   bool raised = false;
   for (int k = 0; k < 28; ++k) {
-    still.moved(1e-3);
-    for (int step = 0; step < 20; ++step) moving.moved(1e-3);
+    still.add_step(1e-3);
+    for (int step = 0; step < 20; ++step) moving.add_step(1e-3);
     raised |= still.observe(1, 2);
     EXPECT_FALSE(moving.observe(1, 2));
   }
@@ -51,11 +51,11 @@ TEST(ResidualBalancing, AddsUpWhatAnAgentMovesBetweenNews) {
 }
 
 TEST(ResidualBalancing, ComesToAnEnd) {
-  ResidualBalancing watch;
+  ResidualBalancing balancing;
   int changes = 0;
-  for (int k = 0; k < 100000; ++k) changes += watch.observe(1, 2);
+  for (int k = 0; k < 100000; ++k) changes += balancing.observe(1, 2);
   EXPECT_EQ(changes, static_cast<int>(ResidualBalancing::most_changes));
-  EXPECT_EQ(watch.factor(), std::pow(ResidualBalancing::change, changes));
+  EXPECT_EQ(balancing.factor(), std::pow(ResidualBalancing::change, changes));
 }
 
 }  // namespace

@@ -19,11 +19,11 @@ void BfgsStepSolver::solve(const LocalModel& model, const SolverTurn&, Workspace
                            workspace.objective);
   cost.gradient_samples += model.objective.samples();
   learn(workspace.point, workspace.gradient, workspace.trial);
-  model.add_coupling(workspace.point, workspace.gradient);
+  model.add_coupling(workspace.point, workspace.gradient, workspace);
   workspace.hessian = curvature_;
   // Without a solution the step is NaN, and so the point.
   std::ignore =
-      solve_shifted(workspace.hessian, model.stiffness, workspace.gradient, workspace.bend);
+      solve_shifted(workspace.hessian, model.penalty_sum.scalar, workspace.gradient, workspace.product);
   workspace.point -= workspace.gradient;
   cost.solves += 1;
 }

@@ -31,9 +31,9 @@ bool conjugate_gradients(const Times& times, const Precondition& precondition, c
   double squares = scratch.residual.dot(scratch.preconditioned);
   for (Index k = 0; k < limits.steps; ++k) {
     times(scratch.direction, scratch.product);
-    const double bend = scratch.direction.dot(scratch.product);
-    if (!(bend > 0) || !std::isfinite(bend)) return false;  // rounding ate a small eigenvalue
-    const double length = squares / bend;
+    const double curvature = scratch.direction.dot(scratch.product);
+    if (!(curvature > 0) || !std::isfinite(curvature)) return false;  // rounding ate a small eigenvalue
+    const double length = squares / curvature;
     p += length * scratch.direction;
     scratch.residual -= length * scratch.product;
     if (scratch.residual.norm() <= limits.tolerance) return true;

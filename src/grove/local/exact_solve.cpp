@@ -18,15 +18,15 @@ void ExactSolver::solve(const LocalModel& model, const SolverTurn&, Workspace& w
   for (int step = 0; step < max_newton_steps; ++step) {
     const double value = model.objective.evaluate(v, Batch::all(), &workspace.gradient,
                                                   &workspace.hessian, workspace.objective) +
-                         model.coupling_value(v);
+                         model.value_beyond_objective(v, workspace.product, workspace);
     cost.gradient_samples += model.objective.samples();
     cost.hessian_samples += model.objective.samples();
-    model.add_coupling(v, workspace.gradient);
+    model.add_coupling(v, workspace.gradient, workspace);
     if (step > 0 && workspace.gradient.norm() <= tolerance_) return;
 
     workspace.trial_gradient = workspace.gradient;
     const bool solved =
-        solve_shifted(workspace.hessian, model.stiffness, workspace.gradient, workspace.bend);
+        solve_shifted(workspace.hessian, model.penalty_sum.scalar, workspace.gradient, workspace.product);
     cost.solves += 1;
     if (!solved) {
       v -= workspace.gradient;  // NaN: no length of such a step is a way out
@@ -41,7 +41,7 @@ void ExactSolver::solve(const LocalModel& model, const SolverTurn&, Workspace& w
       if (at_rounding) break;
       const double tried = model.objective.evaluate(workspace.trial, Batch::all(), nullptr, nullptr,
                                                     workspace.objective) +
-                           model.coupling_value(workspace.trial);
+                           model.value_beyond_objective(workspace.trial, workspace.product, workspace);
       if (tried <= value - 1e-4 * length * slope) break;
     }
     cost.damped_steps += length < 1;

@@ -7,8 +7,8 @@ void GradientStepSolver::solve(const LocalModel& model, const SolverTurn&, Works
   model.objective.evaluate(workspace.point, Batch::all(), &workspace.gradient, nullptr,
                            workspace.objective);
   cost.gradient_samples += model.objective.samples();
-  model.add_coupling(workspace.point, workspace.gradient);
-  workspace.point -= workspace.gradient / model.stiffness;
+  model.add_coupling(workspace.point, workspace.gradient, workspace);
+  workspace.point -= workspace.gradient / model.penalty_sum.scalar;
 }
 
 }  // namespace grove

@@ -1,7 +1,7 @@
 #include "grove/local/local_solver.h"
 
 #include "grove/local/bfgs_step.h"
-#include "grove/local/coupled_newton.h"
+#include "grove/local/proximal_newton.h"
 #include "grove/local/exact_solve.h"
 #include "grove/local/gradient_step.h"
 #include "grove/local/newton_steps.h"
@@ -18,8 +18,13 @@ struct Maker {
   const Objective& objective;
   std::unique_ptr<LocalSolver> operator()(const NewtonSteps& options) const {
     if (grows_batches(options.sampling))
-      return std::make_unique<SampledNewtonSolver>(options.sampling, objective);
+      return std::make_unique<ProximalNewton>(
+          ProximalNewtonSteps{.sampling = options.sampling, .stop_when_quadratic = false},
+          objective);
     return std::make_unique<NewtonStepsSolver>(options, objective);
+  }
+  std::unique_ptr<LocalSolver> operator()(const ProximalNewtonSteps& options) const {
+    return std::make_unique<ProximalNewton>(options, objective);
   }
   std::unique_ptr<LocalSolver> operator()(const GradientStep&) const {
     return std::make_unique<GradientStepSolver>();

@@ -26,7 +26,7 @@ constexpr double least_forcing = 1e-6;
 bool NewtonStepsSolver::step(const LocalModel& model, Batch for_hessian, Workspace& workspace,
                              Cost& cost) {
   bool solved = true;
-  model.add_coupling(workspace.point, workspace.gradient);
+  model.add_coupling(workspace.point, workspace.gradient, workspace);
   if (by_products_) {
     const double norm = workspace.gradient.norm();
     first_norm_ = std::max(first_norm_, norm);
@@ -34,7 +34,7 @@ bool NewtonStepsSolver::step(const LocalModel& model, Batch for_hessian, Workspa
         norm > 0 ? std::clamp(norm / first_norm_, least_forcing, forcing) : forcing;
     system_.solve(model, for_hessian, share * norm, workspace.objective, workspace.gradient);
   } else {
-    solved = solve_shifted(workspace.hessian, model.stiffness, workspace.gradient, workspace.bend);
+    solved = solve_shifted(workspace.hessian, model.penalty_sum.scalar, workspace.gradient, workspace.product);
   }
   workspace.point -= workspace.gradient;
   cost.solves += 1;
@@ -61,7 +61,7 @@ double NewtonStepsSolver::evaluate(const LocalModel& model, bool derivatives, Wo
                            ? linearize(model, Batch::all(), &workspace.gradient, workspace, cost)
                            : model.objective.evaluate(workspace.point, Batch::all(), nullptr,
                                                       nullptr, workspace.objective);
-  return value + model.coupling_value(workspace.point);
+  return value + model.value_beyond_objective(workspace.point, workspace.product, workspace);
 }
 
 /// Evaluates at v and, while the model is higher there than at the point the step came from

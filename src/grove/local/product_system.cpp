@@ -12,13 +12,13 @@ constexpr Index max_products = 1000;
 }  // namespace
 
 void PairedInverse::offer(const Vector& direction, const Vector& product) {
-  const double bend = direction.dot(product);
-  if (used_ == room || !(bend > 0)) return;
+  const double curvature = direction.dot(product);
+  if (used_ == room || !(curvature > 0)) return;
   if (used_ == pairs_.size()) pairs_.emplace_back();
   Pair& pair = pairs_[used_++];
   pair.direction = direction;
   pair.product = product;
-  pair.bend = bend;
+  pair.curvature = curvature;
 }
 
 /// The two-loop recursion of L-BFGS. The identity is scaled as the last pair says, which is the
@@ -28,13 +28,13 @@ void PairedInverse::apply(const Vector& right, Vector& result) const {
   if (used_ == 0) return;
   shares_.resize(used_);
   for (std::size_t k = used_; k-- > 0;) {
-    shares_[k] = pairs_[k].direction.dot(result) / pairs_[k].bend;
+    shares_[k] = pairs_[k].direction.dot(result) / pairs_[k].curvature;
     result -= shares_[k] * pairs_[k].product;
   }
   const Pair& last = pairs_[used_ - 1];
-  result *= last.bend / last.product.squaredNorm();
+  result *= last.curvature / last.product.squaredNorm();
   for (std::size_t k = 0; k < used_; ++k)
-    result += (shares_[k] - pairs_[k].product.dot(result) / pairs_[k].bend) * pairs_[k].direction;
+    result += (shares_[k] - pairs_[k].product.dot(result) / pairs_[k].curvature) * pairs_[k].direction;
 }
 
 void PairedInverse::save(ByteWriter& writer) const {
@@ -42,7 +42,7 @@ void PairedInverse::save(ByteWriter& writer) const {
   for (std::size_t k = 0; k < used_; ++k) {
     writer.put(pairs_[k].direction);
     writer.put(pairs_[k].product);
-    writer.put(pairs_[k].bend);
+    writer.put(pairs_[k].curvature);
   }
 }
 
@@ -55,7 +55,7 @@ void PairedInverse::load(ByteReader& reader, Index dimension) {
     pair.product.resize(dimension);
     reader.get(pair.direction);
     reader.get(pair.product);
-    reader.get(pair.bend);
+    reader.get(pair.curvature);
   }
 }
 
@@ -71,7 +71,7 @@ void ProductSystem::solve(const LocalModel& model, Batch batch, double tolerance
   next_.clear();
   const auto times = [&](const Vector& direction, Vector& product) {
     model.objective.weighted_hessian_times(curvatures_, batch, direction, product, scratch);
-    product += model.stiffness * direction;
+    product += model.penalty_sum.scalar * direction;
     next_.offer(direction, product);
   };
   const auto precondition = [&](const Vector& residual, Vector& result) {

@@ -26,7 +26,7 @@ class PairedInverse {
 
   struct Pair {
     Vector direction, product;
-    double bend = 0;  ///< direction'product > 0
+    double curvature = 0;  ///< direction'product > 0
   };
   std::vector<Pair> pairs_;  ///< buffers; the first used_ of them count
   std::size_t used_ = 0;

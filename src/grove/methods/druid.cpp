@@ -1,12 +1,25 @@
 #include "grove/methods/druid.h"
 
+#include <algorithm>
+#include <cassert>
+
 namespace grove {
 namespace {
 
-std::optional<RegularizerCopy> make_theta(const DruidOptions& options,
-                                          const AgentContext& context) {
-  if (context.regularizer.trivial()) return std::nullopt;
-  return RegularizerCopy(context.regularizer, options.theta_penalty, context.network_size,
+/// Of an agent without neighbours: ridge relative to the mean of its published diagonal.
+constexpr double lone_ridge = 1e-3;
+
+/// The first activation solves the agent's own problem to 1e-4 of the first predicted decrease,
+/// with approximate Hessians while steps predict more than 1e-3 of it.
+constexpr NewtonBudget first_budget{.steps = 30, .decrease = 1e-4, .sketch = 1e-3};
+
+bool publishes(const DruidOptions& options) {
+  return std::holds_alternative<LinkWeightForm>(options.coupling.weighting);
+}
+
+std::optional<RegularizerCopy> make_copy(const DruidOptions& options, const AgentContext& context) {
+  if (!options.theta_penalty || context.regularizer.trivial()) return std::nullopt;
+  return RegularizerCopy(context.regularizer, *options.theta_penalty, context.network_size,
                          context.start);
 }
 
@@ -14,91 +27,188 @@ std::optional<RegularizerCopy> make_theta(const DruidOptions& options,
 
 DruidAgent::DruidAgent(const DruidOptions& options, AgentContext context)
     : context_(std::move(context)),
-      penalty_(options.penalty),
-      theta_penalty_(options.theta_penalty),
-      prox_(options.prox),
-      model_kind_(options.local_model),
+      options_(options),
+      coupling_(make_coupling(options.coupling, context_.start, context_.neighbours.size())),
       solver_(make_local_solver(options.solver, *context_.objective)),
-      links_(
-          make_links({.kind = options.link,
-                      .penalties = std::vector<double>(context_.neighbours.size(), options.penalty),
-                      .unequal_rates = options.unequal_rates},
-                     context_.start)),
-      theta_(make_theta(options, context_)),
-      x_(std::move(context_.start)) {}  // the last use of it
+      copy_(make_copy(options, context_)),
+      share_(context_.regularizer),
+      x_(std::move(context_.start)) {  // the last use of it
+  if (copy_ || !publishes(options)) share_ = {.regularized = context_.regularizer.regularized};
+  if (!publishes(options)) return;
+  auto* newton = dynamic_cast<ProximalNewton*>(solver_.get());
+  assert(newton != nullptr);  // published weights are made from its Hessian
+  publication_.emplace(Publication{
+      {std::get<LinkWeightForm>(options.coupling.weighting), options.balance_residuals},
+      {context_.id == AgentId{0}, static_cast<double>(context_.network_size)},
+      *newton});
+}
 
 void DruidAgent::activate(const Activation& activation, Workspace& workspace) {
   workspace.fit(x_.size());
+  const SolverTurn turn{context_.seed, context_.id, activation};
+  step_length_ = 0;
+  if (publication_ && !publication_->publisher.has_published())
+    first_activation(turn, workspace);
+  else if (context_.neighbours.empty() || coupling_->weights().established() > 0)
+    local_update(turn, workspace);
+  // Otherwise no neighbour's weight is known yet, and there is nothing to agree on.
+  if (copy_) copy_->update(x_, workspace.trial);
+  prepare_messages(activation);
+}
+
+/// x_i becomes the minimizer of f_i, its share of r and a small ridge: no communication.
+void DruidAgent::first_activation(const SolverTurn& turn, Workspace& workspace) {
+  ProximalNewton& newton = publication_->newton;
+  const Objective& objective = *context_.objective;
+  workspace.point = x_;
+  workspace.coupling_gradient.setZero();
+  newton.ensure_hessian(
+      options_.solve_alone ? HessianDetail::sketch : HessianDetail::whole, objective, turn,
+      workspace, cost_);
+  if (options_.solve_alone) {
+    const QuadraticTerm ridge{
+        .diagonal = &publication_->publisher.ridge(newton.hessian(), objective)};
+    newton.minimize({objective, x_, workspace.coupling_gradient, ridge, ridge, share_},
+                    first_budget, turn, workspace, cost_);
+    move_to(workspace.point);
+    newton.ensure_hessian(HessianDetail::whole, objective, turn, workspace, cost_);
+  }
+  publish_weight(turn.activation);
+}
+
+/// E_i steps on the local model, eq. (9a); then a new link weight where one is due.
+void DruidAgent::local_update(const SolverTurn& turn, Workspace& workspace) {
   const LocalModel model = local_model(workspace);
   workspace.point = x_;
-  solver_->solve(model, {context_.seed, context_.id, activation}, workspace, cost_);  // eq. (9a)
-  step_ = (workspace.point - x_).norm();
-  x_ = workspace.point;
-  if (theta_) theta_->update(x_, workspace.gradient);
-  speak(activation);
+  solver_->solve(model, turn, workspace, cost_);
+  const bool raise = publication_ && raises_weights(turn.activation, workspace);
+  move_to(workspace.point);
+  if (!publication_) return;
+  if (raise || coupling_->rolled_back() ||
+      publication_->publisher.due(weight_inputs(), sequence_, workspace.candidate,
+                                  workspace.difference))
+    publish_weight(turn.activation);
 }
 
 LocalModel DruidAgent::local_model(Workspace& workspace) const {
-  workspace.pull.setZero();
-  links_->add_pull(x_, workspace.pull);
-  if (theta_) theta_->add_pull(x_, workspace.pull);
-  const double stiffness = links_->total_penalty() + (theta_ ? theta_->penalty() : 0.0) + prox_;
+  workspace.coupling_gradient.setZero();
+  coupling_->add_gradient(x_, workspace.coupling_gradient);
+  if (copy_) copy_->add_gradient(x_, workspace.coupling_gradient);
+  QuadraticTerm penalty_sum = coupling_->weights().sum();
+  penalty_sum.scalar += (copy_ ? copy_->penalty() : 0.0) + options_.prox;
+  // Links keep the model strongly convex; an agent without links needs a proximal term for that.
+  if (publication_ && context_.neighbours.empty())
+    penalty_sum.scalar += lone_ridge * publication_->publisher.mean_diagonal();
+  const bool augmented = options_.local_model == LocalModelKind::augmented;
   return {.objective = *context_.objective,
           .anchor = x_,
-          .pull = workspace.pull,
-          .stiffness = stiffness,
-          .tether = model_kind_ == LocalModelKind::augmented ? stiffness : prox_};
+          .coupling_gradient = workspace.coupling_gradient,
+          .center_weight = augmented ? penalty_sum : QuadraticTerm{.scalar = options_.prox},
+          .penalty_sum = penalty_sum,
+          .regularizer = share_};
 }
 
-void DruidAgent::speak(const Activation& activation) {
-  links_->speak(x_);
+void DruidAgent::move_to(const Vector& point) {
+  step_length_ = (point - x_).norm();
+  x_ = point;
+}
+
+/// Observes the step from x_i to workspace.point.
+bool DruidAgent::raises_weights(const Activation& activation, Workspace& workspace) {
+  workspace.trial = workspace.point - x_;
+  WeightPublisher& publisher = publication_->publisher;
+  if (!publisher.observe_step(workspace.trial, x_, publication_->depth.depth(), *coupling_))
+    return false;
+  events_.push_back({activation.round, AgentEvent::Kind::raised_links, publisher.raised_by()});
+  return true;
+}
+
+WeightInputs DruidAgent::weight_inputs() const {
+  return {.hessian = publication_->newton.hessian(),
+          .hessians_computed = publication_->newton.hessians_computed(),
+          .x = x_,
+          .regularizer = share_,
+          .objective = *context_.objective,
+          .weights = coupling_->weights(),
+          .neighbours = context_.neighbours.size(),
+          .network_depth = publication_->depth.depth()};
+}
+
+/// The number of the activation serves as version: it grows, and a runtime never uses one twice.
+void DruidAgent::publish_weight(const Activation& activation) {
+  coupling_->publish(publication_->publisher.next(weight_inputs()), activation.round, x_);
+}
+
+void DruidAgent::prepare_messages(const Activation& activation) {
+  coupling_->prepare_messages(x_);
   sequence_ = activation.round;
-  spoke_ = true;
-  cost_.count_broadcast(context_.neighbours.size(), x_.size());
+  active_ = true;
+  cost_.broadcasts += 1;
+  for (std::size_t slot = 0; slot < context_.neighbours.size(); ++slot)
+    cost_.count_message(message_to(slot), x_.size());
 }
 
 Message DruidAgent::message_to(std::size_t slot) const {
-  return {.from = context_.id, .sequence = sequence_, .payload = links_->payload_to(slot, x_)};
+  Message message{.sender = context_.id, .sequence = sequence_};
+  if (publication_) message.hops = publication_->depth.counts();
+  coupling_->fill_message(slot, x_, message);
+  return message;
 }
 
 void DruidAgent::receive(std::size_t slot, const Message& message) {
-  links_->receive(slot, message);
+  if (publication_ && message.hops) publication_->depth.receive(*message.hops);
+  const bool new_weight = coupling_->receive(slot, message, x_);
+  if (new_weight) publication_->publisher.received_weight();
+}
+
+void DruidAgent::end_round() {
+  coupling_->end_round(x_, active_);
+  active_ = false;
 }
 
 void DruidAgent::add_neighbour(const Neighbour& neighbour) {
   context_.neighbours.push_back(neighbour);
-  links_->connect(penalty_, x_);
+  coupling_->add_link(x_);
 }
 
 void DruidAgent::drop_neighbour(std::size_t slot) {
   context_.neighbours.erase(context_.neighbours.begin() + static_cast<std::ptrdiff_t>(slot));
-  links_->disconnect(slot);
+  coupling_->remove_link(slot);
 }
 
-void DruidAgent::hold(bool holds, const Regularizer& regularizer, std::size_t network_size) {
+void DruidAgent::start_new_epoch() {
+  if (publication_) publication_->publisher.start_new_epoch();
+}
+
+void DruidAgent::set_regularizer_holder(bool holds, const Regularizer& regularizer,
+                                        std::size_t network_size) {
+  if (publication_) {
+    publication_->depth.set_network_size(static_cast<double>(network_size));
+    if (holds) publication_->depth.become_root();
+  }
+  if (!options_.theta_penalty) return;  // every agent keeps its own share
   if (!holds || regularizer.trivial())
-    theta_.reset();
-  else if (theta_)
-    theta_->set_network_size(network_size);
+    copy_.reset();
+  else if (copy_)
+    copy_->set_network_size(network_size);
   else
-    theta_.emplace(regularizer, theta_penalty_, network_size, x_);
+    copy_.emplace(regularizer, *options_.theta_penalty, network_size, x_);
 }
 
-void DruidAgent::end_round() {
-  links_->end_round(x_, spoke_);
-  spoke_ = false;
-}
-
-const Vector* DruidAgent::regularized_estimate() const {
-  return theta_ ? &theta_->value() : nullptr;
-}
+const Vector* DruidAgent::regularized_estimate() const { return copy_ ? &copy_->value() : nullptr; }
 
 void DruidAgent::save(ByteWriter& writer) const {
   writer.put(x_);
   writer.put(sequence_);
   writer.put(cost_);
-  links_->save(writer);
-  if (theta_) theta_->save(writer);
+  if (publication_) {
+    publication_->publisher.save(writer);
+    writer.put(publication_->depth);
+    writer.put(events_.size());
+    for (const AgentEvent& event : events_) writer.put(event);
+  }
+  coupling_->save(writer);
+  if (copy_) copy_->save(writer);
   solver_->save(writer);
 }
 
@@ -106,10 +216,18 @@ Status DruidAgent::load(ByteReader& reader) {
   reader.get(x_);
   reader.get(sequence_);
   reader.get(cost_);
-  links_->load(reader);
-  if (theta_) theta_->load(reader);
+  if (publication_) {
+    publication_->publisher.load(reader, x_.size());
+    reader.get(publication_->depth);
+    std::size_t events = 0;
+    reader.get(events);
+    events_.resize(std::min<std::size_t>(events, ResidualBalancing::most_changes));
+    for (AgentEvent& event : events_) reader.get(event);
+  }
+  coupling_->load(reader);
+  if (copy_) copy_->load(reader);
   solver_->load(reader);
-  spoke_ = false;
+  active_ = false;
   if (!reader.ok()) return Error{"agent state", "does not fit this agent's problem and neighbours"};
   return success();
 }

@@ -1,62 +1,90 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "grove/agent/dynamic_agent.h"
-#include "grove/coupling/links.h"
+#include "grove/agent/network_depth.h"
+#include "grove/coupling/coupling.h"
 #include "grove/coupling/regularizer_copy.h"
-#include "grove/local/local_solver.h"
+#include "grove/coupling/weight_publisher.h"
+#include "grove/local/proximal_newton.h"
 
 namespace grove {
 
-/// The DRUID family: DRUID-VL and its relatives differ in the local solver only.
+/// The DRUID family. The paper's methods have a fixed penalty and differ in the local solver. The
+/// default method publishes link weights, with ProximalNewtonSteps as its local solver.
 struct DruidOptions {
-  LinkKind link = LinkKind::broadcast;
-  bool unequal_rates = false;   ///< some agents work more often than others
-  double penalty = 1e-3;        ///< mu_z > 0, of every link
-  double theta_penalty = 2e-3;  ///< mu_theta > 0
-  double prox = 2e-3;           ///< eps_i >= 0
+  CouplingOptions coupling;
+  double prox = 0;  ///< eps_i >= 0
+  /// mu_theta of the paper's copy theta of x at one agent. Without it every agent keeps its own
+  /// share of r in its local model, which needs no penalty: sum f_i + n r = sum (f_i + r). A fixed
+  /// penalty needs it where there is a regularizer.
+  std::optional<double> theta_penalty;
   LocalModelKind local_model = LocalModelKind::augmented;
   LocalSolverOptions solver = NewtonSteps{};
+  // Of published weights only:
+  bool solve_alone = true;        ///< the first activation solves the agent's own problem
+  bool balance_residuals = true;  ///< raise weights that prove too small (ResidualBalancing)
 };
 
-/// One agent of DRUID-VL (docs/methods/druid_vl.md).
+/// Relaxation that published weights are used with (docs/reference/methods.md).
+inline constexpr double published_relaxation = 1.7;
+
+/// One agent of DRUID-VL and its relatives (docs/reference/methods.md).
 class DruidAgent final : public DynamicAgent {
  public:
   DruidAgent(const DruidOptions& options, AgentContext context);
 
   void activate(const Activation& activation, Workspace& workspace) override;
   Message message_to(std::size_t slot) const override;
-  void forget_message(std::size_t slot) override { links_->forget_payload(slot); }
+  void release_message(std::size_t slot) override { coupling_->release_message(slot); }
   void receive(std::size_t slot, const Message& message) override;
+  void not_sent(std::size_t slot) override { coupling_->not_sent(slot); }
   void end_round() override;
   void add_neighbour(const Neighbour& neighbour) override;
   void drop_neighbour(std::size_t slot) override;
-  double disagreement() const override { return links_->disagreement(x_); }
-  double last_step() const override { return step_; }
-  void hold(bool holds, const Regularizer& regularizer, std::size_t network_size) override;
+  void start_new_epoch() override;
+  double disagreement() const override { return coupling_->disagreement(x_); }
+  double last_step() const override { return step_length_; }
+  void set_regularizer_holder(bool holds, const Regularizer& regularizer,
+                              std::size_t network_size) override;
   const Vector& estimate() const override { return x_; }
   const Vector* regularized_estimate() const override;
   const Cost& cost() const override { return cost_; }
+  std::span<const AgentEvent> events() const override { return events_; }
   void save(ByteWriter& writer) const override;
   Status load(ByteReader& reader) override;
 
  private:
+  /// Present where agents publish link weights.
+  struct Publication {
+    WeightPublisher publisher;
+    NetworkDepth depth;
+    ProximalNewton& newton;  ///< the local solver: its Hessian is what is published
+  };
+
+  void first_activation(const SolverTurn& turn, Workspace& workspace);
+  void local_update(const SolverTurn& turn, Workspace& workspace);
   LocalModel local_model(Workspace& workspace) const;
-  void speak(const Activation& activation);
+  void move_to(const Vector& point);
+  bool raises_weights(const Activation& activation, Workspace& workspace);
+  WeightInputs weight_inputs() const;
+  void publish_weight(const Activation& activation);
+  void prepare_messages(const Activation& activation);
 
   AgentContext context_;
-  double penalty_;        ///< mu_z of links to come
-  double theta_penalty_;  ///< mu_theta
-  double prox_;           ///< eps_i
-  LocalModelKind model_kind_;
+  DruidOptions options_;
+  std::unique_ptr<Coupling> coupling_;
   std::unique_ptr<LocalSolver> solver_;
-  std::unique_ptr<Links> links_;
-  std::optional<RegularizerCopy> theta_;  ///< at agent q only
+  std::optional<Publication> publication_;
+  std::optional<RegularizerCopy> copy_;  ///< theta, at agent q only
+  Regularizer share_;                    ///< of r, in the local model; trivial beside a copy
   Vector x_;
-  double step_ = 0;             ///< length of the latest activation's move
-  bool spoke_ = false;          ///< in the current round
+  double step_length_ = 0;      ///< of the latest activation
+  bool active_ = false;         ///< in the current round
   std::uint64_t sequence_ = 0;  ///< of the latest activation
+  std::vector<AgentEvent> events_;
   Cost cost_;
 };
 

@@ -13,22 +13,22 @@ struct GossipOptions {
 };
 
 /// What PG-EXTRA, P2D2 and NIDS have in common: every agent applies r itself and averages what
-/// its neighbours say with the weights W (symmetric, doubly stochastic).
+/// its neighbours send with the weights W (symmetric, doubly stochastic).
 struct GossipState {
   GossipState(const GossipOptions& options, AgentContext given)
       : context(std::move(given)),
         step(options.step),
         x(context.start),
-        said(context.start),
-        heard(context.start.replicate(1, static_cast<Index>(context.neighbours.size()))) {
+        sent(context.start),
+        received(context.start.replicate(1, static_cast<Index>(context.neighbours.size()))) {
     for (const Neighbour& neighbour : context.neighbours) self_weight -= neighbour.mixing_weight;
   }
 
-  /// W said, as far as this agent sees it; neighbours in slot order.
+  /// W sent, as far as this agent sees it; neighbours in slot order.
   void mix(Vector& mixed) const {
-    mixed = self_weight * said;
-    for (Index slot = 0; slot < heard.cols(); ++slot)
-      mixed += context.neighbours[static_cast<std::size_t>(slot)].mixing_weight * heard.col(slot);
+    mixed = self_weight * sent;
+    for (Index slot = 0; slot < received.cols(); ++slot)
+      mixed += context.neighbours[static_cast<std::size_t>(slot)].mixing_weight * received.col(slot);
   }
 
   void gradient_at(const Vector& point, Vector& gradient, Workspace& workspace) {
@@ -40,14 +40,14 @@ struct GossipState {
   double step;
   double self_weight = 1;
   Vector x;
-  Vector said;   ///< what this agent tells its neighbours
-  Matrix heard;  ///< column per slot: what the neighbours said last
+  Vector sent;   ///< the vector of its messages
+  Matrix received;  ///< column per slot: what the neighbours sent last
   std::uint64_t sequence = 0;
   Cost cost;
 };
 
-/// An agent whose method is a Rule: `void advance(GossipState&, Workspace&)` sets x and said from
-/// what was heard in the last round; save and load cover the rule's own vectors.
+/// An agent whose method is a Rule: `void advance(GossipState&, Workspace&)` sets x and sent from
+/// what was received in the last round; save and load cover the rule's own vectors.
 template <class Rule>
 class GossipAgent final : public Agent {
  public:
@@ -58,16 +58,18 @@ class GossipAgent final : public Agent {
     workspace.fit(state_.x.size());
     rule_.advance(state_, workspace);
     state_.sequence = activation.round;
-    state_.cost.count_broadcast(state_.context.neighbours.size(), state_.x.size());
+    state_.cost.broadcasts += 1;
+    for (std::size_t slot = 0; slot < state_.context.neighbours.size(); ++slot)
+      state_.cost.count_message(message_to(slot), state_.x.size());
   }
   Message message_to(std::size_t) const override {
-    return {.from = state_.context.id,
+    return {.sender = state_.context.id,
             .sequence = state_.sequence,
-            .payload = {state_.said.data(), static_cast<std::size_t>(state_.said.size())}};
+            .vector = {state_.sent.data(), static_cast<std::size_t>(state_.sent.size())}};
   }
   void receive(std::size_t slot, const Message& message) override {
-    assert(message.payload.size() == static_cast<std::size_t>(state_.heard.rows()));
-    std::ranges::copy(message.payload, state_.heard.col(static_cast<Index>(slot)).data());
+    assert(message.vector.size() == static_cast<std::size_t>(state_.received.rows()));
+    std::ranges::copy(message.vector, state_.received.col(static_cast<Index>(slot)).data());
   }
   void end_round() override {}
   const Vector& estimate() const override { return state_.x; }
@@ -75,16 +77,16 @@ class GossipAgent final : public Agent {
 
   void save(ByteWriter& writer) const override {
     writer.put(state_.x);
-    writer.put(state_.said);
-    writer.put(std::span<const double>(state_.heard.data(), state_.heard.size()));
+    writer.put(state_.sent);
+    writer.put(std::span<const double>(state_.received.data(), state_.received.size()));
     writer.put(state_.sequence);
     writer.put(state_.cost);
     rule_.save(writer);
   }
   Status load(ByteReader& reader) override {
     reader.get(state_.x);
-    reader.get(state_.said);
-    reader.get(std::span<double>(state_.heard.data(), state_.heard.size()));
+    reader.get(state_.sent);
+    reader.get(std::span<double>(state_.received.data(), state_.received.size()));
     reader.get(state_.sequence);
     reader.get(state_.cost);
     rule_.load(reader);

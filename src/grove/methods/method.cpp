@@ -12,9 +12,6 @@ struct Maker {
   std::unique_ptr<Agent> operator()(const DruidOptions& options) {
     return std::make_unique<DruidAgent>(options, std::move(context));
   }
-  std::unique_ptr<Agent> operator()(const CurvatureDruidOptions& options) {
-    return std::make_unique<CurvatureDruidAgent>(options, std::move(context));
-  }
   std::unique_ptr<Agent> operator()(const PgExtraOptions& options) {
     return std::make_unique<GossipAgent<PgExtraRule>>(options, std::move(context));
   }

@@ -4,7 +4,6 @@
 #include <variant>
 
 #include "grove/agent/agent.h"
-#include "grove/methods/curvature_druid.h"
 #include "grove/methods/druid.h"
 #include "grove/methods/gossip.h"
 
@@ -15,7 +14,7 @@ struct P2d2Options : GossipOptions {};
 struct NidsOptions : GossipOptions {};
 
 using MethodOptions =
-    std::variant<DruidOptions, CurvatureDruidOptions, PgExtraOptions, P2d2Options, NidsOptions>;
+    std::variant<DruidOptions, PgExtraOptions, P2d2Options, NidsOptions>;
 
 std::unique_ptr<Agent> make_agent(const MethodOptions& options, AgentContext context);
 

@@ -12,13 +12,13 @@ void NidsRule::advance(GossipState& state, Workspace& workspace) {
   } else {
     Vector& mixed = workspace.trial;
     state.mix(mixed);
-    z_ += 0.5 * (mixed + state.said) - state.x;
+    z_ += 0.5 * (mixed + state.sent) - state.x;
   }
-  state.said = -state.x;
+  state.sent = -state.x;
   state.context.regularizer.prox(state.step, z_, state.x);
   Vector& gradient = workspace.gradient;
   state.gradient_at(state.x, gradient, workspace);
-  state.said += 2 * state.x - state.step * (gradient - last_gradient_);
+  state.sent += 2 * state.x - state.step * (gradient - last_gradient_);
   last_gradient_ = gradient;
 }
 

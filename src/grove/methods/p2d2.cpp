@@ -2,7 +2,7 @@
 
 namespace grove {
 
-// With nothing said yet but x_0 and a zero gradient behind it, the general step is also the first.
+// With sent = x_0 and a zero gradient behind it, the general step is also the first.
 P2d2Rule::P2d2Rule(const Vector& start) : last_gradient_(Vector::Zero(start.size())) {}
 
 void P2d2Rule::advance(GossipState& state, Workspace& workspace) {
@@ -10,11 +10,11 @@ void P2d2Rule::advance(GossipState& state, Workspace& workspace) {
   Vector& gradient = workspace.gradient;
   state.gradient_at(state.x, gradient, workspace);
   state.mix(z);
-  z = 0.5 * (z + state.said) - state.step * (gradient - last_gradient_);
+  z = 0.5 * (z + state.sent) - state.step * (gradient - last_gradient_);
   last_gradient_ = gradient;
-  state.said = z - state.x;
+  state.sent = z - state.x;
   state.context.regularizer.prox(state.step, z, state.x);
-  state.said += state.x;
+  state.sent += state.x;
 }
 
 void P2d2Rule::save(ByteWriter& writer) const { writer.put(last_gradient_); }

@@ -19,7 +19,7 @@ void PgExtraRule::advance(GossipState& state, Workspace& workspace) {
   last_gradient_ = gradient;
   first_ = false;
   state.context.regularizer.prox(state.step, z_, state.x);
-  state.said = state.x;
+  state.sent = state.x;
 }
 
 void PgExtraRule::save(ByteWriter& writer) const {

@@ -5,7 +5,7 @@
 namespace grove {
 
 /// PG-EXTRA (Shi, Ling, Wu, Yin 2015): z_{k+1} = z_k + W x_k - W2 x_{k-1} - a (g_k - g_{k-1}),
-/// x = prox_{a r}(z), with W2 = (I + W)/2 and z_1 = W x_0 - a g_0. Neighbours are told x.
+/// x = prox_{a r}(z), with W2 = (I + W)/2 and z_1 = W x_0 - a g_0. Messages are x.
 class PgExtraRule {
  public:
   explicit PgExtraRule(const Vector& start);

@@ -5,7 +5,7 @@
 #include "grove/base/bytes.h"
 #include "grove/local/bordered_cholesky.h"
 #include "grove/local/conjugate_gradients.h"
-#include "grove/local/coupled_model.h"
+#include "grove/local/local_model.h"
 #include "grove/problem/quadratic_model.h"
 
 namespace grove {
@@ -14,10 +14,10 @@ namespace grove {
 /// although M or the face has changed since: with borders where only the face has, else as a
 /// preconditioner of conjugate gradients on the present M, so that answers are those of the present
 /// M. It is made anew where that pays.
-class ReusedCurvature final : public ModelCurvature {
+class ReusedCholesky final : public ModelCurvature {
  public:
   bool known() const { return matrix_.size() > 0; }
-  void set(const Matrix& matrix, const Coupling& coupling = {});  ///< M is their sum
+  void set(const Matrix& matrix, const QuadraticTerm& coupling = {});  ///< M is their sum
   const Matrix& matrix() const { return matrix_; }
 
   void times(const Vector& direction, Vector& product) const override;
@@ -31,24 +31,24 @@ class ReusedCurvature final : public ModelCurvature {
   void load(ByteReader& reader, Index dimension);
 
  private:
-  bool worth_refining(Index face) const;
+  bool refinement_pays(Index face) const;
   bool refine(const std::vector<Index>& face, const Vector& right, double tolerance,
               Vector& p) const;
 
   void make_room();
   auto factor() const {
-    const auto size = static_cast<Index>(face_.size());
-    return room_.topLeftCorner(size, size);
+    const auto size = static_cast<Index>(base_.size());
+    return factor_storage_.topLeftCorner(size, size);
   }
 
   Matrix matrix_;
-  mutable Matrix room_;               ///< for the lower factor of some earlier M on face_
-  mutable std::vector<Index> face_;   ///< ascending
-  mutable bool factor_fits_ = false;  ///< it is the factor of the present M on face_
+  mutable Matrix factor_storage_;               ///< for the lower factor of some earlier M on base_
+  mutable std::vector<Index> base_;   ///< ascending
+  mutable bool factor_valid_ = false;  ///< it is the factor of the present M on base_
   mutable std::uint64_t factorizations_ = 0;
   mutable ConjugateScratch scratch_;
   mutable Vector inside_, outside_, right_inside_, packed_;  ///< buffers
-  mutable std::vector<Index> apart_;  ///< coordinates that one of two faces has
+  mutable std::vector<Index> changed_;  ///< coordinates that one of two faces has
   mutable BorderedCholesky bordered_;
 };
 

@@ -1,4 +1,4 @@
-#include "grove/local/coupled_newton.h"
+#include "grove/local/proximal_newton.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,19 +10,19 @@
 namespace grove {
 namespace {
 
-constexpr double sufficient = 1e-4;  ///< share of the promise that a step must keep (Armijo)
+constexpr double sufficient = 1e-4;  ///< share of the predicted that a step must keep (Armijo)
 constexpr double rounding = 1e-11;   ///< relative decreases below it cannot be told from none
 constexpr int steps_per_anchor = 5;  ///< steps that one gradient over all samples corrects
 constexpr Index groups = 10;         ///< into which a batch is split to see how noisy its mean is
 constexpr double noise_limit = 0.5;  ///< of a gradient, relative to what the step makes of it
 
-bool below_rounding(double promise, double value) {
-  return !(promise > rounding * (1e-300 + std::abs(value)));
+bool below_rounding(double predicted, double value) {
+  return !(predicted > rounding * (1e-300 + std::abs(value)));
 }
 
-/// On a quadratic a Newton step gains half of its promise, and nothing is left to gain.
-bool as_quadratic(double gained, double promise) {
-  return std::abs(gained / (0.5 * promise) - 1) < 0.1;
+/// On a quadratic a Newton step gains half of its predicted, and nothing is left to gain.
+bool is_quadratic(double gained, double predicted) {
+  return std::abs(gained / (0.5 * predicted) - 1) < 0.1;
 }
 
 struct Sizes {
@@ -42,40 +42,49 @@ struct Sizes {
 
 }  // namespace
 
-struct CoupledNewton::Job {
-  const CoupledModel& model;
+struct ProximalNewton::Job {
+  const LocalModel& model;
   const NewtonBudget& budget;
   const SolverTurn& turn;
   Workspace& workspace;
   Cost& cost;
   std::uint64_t draws = 0;  ///< numbers the batches of an activation
-  bool coupled = false;     ///< last_ is, to this model
+  bool coupling_added = false;     ///< last_ is, to this model
 
   Vector& point() { return workspace.point; }
-  void couple(Evaluation& evaluation) const {
-    evaluation.rest = model.rest_of_value(evaluation.at, evaluation.bend, workspace);
+  void add_coupling(Evaluation& evaluation) const {
+    evaluation.beyond_objective = model.value_beyond_objective(evaluation.at, evaluation.center_gradient, workspace);
   }
-  double pull_of_step_to(const Vector& end, const LocalCurvature& curvature) {
+  double product_norm_to(const Vector& end, const KeptHessian& curvature) {
     workspace.trial = end - workspace.point;
-    return curvature.pull_of(workspace.trial, workspace.bend);
+    return curvature.product_norm(workspace.trial, workspace.product);
   }
 };
 
 /// Of the model's smooth part without the pull: of f, and of the coupling.
-struct CoupledNewton::Slope {
+struct ProximalNewton::SmoothGradient {
   const Vector& gradient;
-  const Vector& bend;
+  const Vector& center_gradient;
 };
 
-CoupledNewton::CoupledNewton(const Sampling& sampling, Index samples)
-    : sampling_(sampling),
-      samples_(samples),
-      gradient_batch_(
-          std::visit([&](const auto& kind) { return Sizes{samples}.gradient(kind); }, sampling)),
-      hessian_batch_(
-          std::visit([&](const auto& kind) { return Sizes{samples}.hessian(kind); }, sampling)) {}
+ProximalNewton::ProximalNewton(const ProximalNewtonSteps& options, const Objective& objective)
+    : sampling_(options.sampling),
+      stop_when_quadratic_(options.stop_when_quadratic),
+      dimension_(objective.dimension()),
+      samples_(objective.samples()),
+      gradient_batch_(std::visit(
+          [&](const auto& kind) { return Sizes{samples_}.gradient(kind); }, sampling_)),
+      hessian_batch_(std::visit([&](const auto& kind) { return Sizes{samples_}.hessian(kind); },
+                                sampling_)) {}
 
-int CoupledNewton::minimize(const CoupledModel& model, const NewtonBudget& budget,
+void ProximalNewton::solve(const LocalModel& model, const SolverTurn& turn, Workspace& workspace,
+                           Cost& cost) {
+  minimize(model,
+           {.steps = turn.activation.local_steps, .stop_when_quadratic = stop_when_quadratic_},
+           turn, workspace, cost);
+}
+
+int ProximalNewton::minimize(const LocalModel& model, const NewtonBudget& budget,
                             const SolverTurn& turn, Workspace& workspace, Cost& cost) {
   Job job{model, budget, turn, workspace, cost};
   if (std::holds_alternative<VarianceReduced>(sampling_)) return step_with_anchors(job);
@@ -83,22 +92,22 @@ int CoupledNewton::minimize(const CoupledModel& model, const NewtonBudget& budge
   return step_on_all(job, budget.steps);
 }
 
-int CoupledNewton::step_on_all(Job& job, int steps) {
-  double first_promise = 0;
-  Detail least = job.budget.sketch > 0 ? Detail::sketch : Detail::whole;
+int ProximalNewton::step_on_all(Job& job, int steps) {
+  double first_predicted = 0;
+  HessianDetail least = job.budget.sketch > 0 ? HessianDetail::sketch : HessianDetail::whole;
   for (int step = 1; step <= steps; ++step) {
-    look(job);
-    prepare_curvature(job, least);
-    propose(job, job.point(), {last_.gradient, last_.bend}, proposal_);
-    if (below_rounding(proposal_.promise, last_.model_value())) {
+    evaluate_all(job);
+    prepare_hessian(job, least);
+    propose(job, job.point(), {last_.gradient, last_.center_gradient}, proposal_);
+    if (below_rounding(proposal_.predicted, last_.model_value())) {
       job.point() = proposal_.target;
       return step;
     }
     const double gained = advance(job, Batch::all(), last_);
-    if (step == 1) first_promise = proposal_.promise;
-    if (proposal_.promise < job.budget.sketch * first_promise) least = Detail::whole;
-    if ((job.budget.stop_when_quadratic && as_quadratic(gained, proposal_.promise)) ||
-        proposal_.promise < job.budget.decrease * first_promise)
+    if (step == 1) first_predicted = proposal_.predicted;
+    if (proposal_.predicted < job.budget.sketch * first_predicted) least = HessianDetail::whole;
+    if ((job.budget.stop_when_quadratic && is_quadratic(gained, proposal_.predicted)) ||
+        proposal_.predicted < job.budget.decrease * first_predicted)
       return step;
   }
   return steps;
@@ -106,14 +115,14 @@ int CoupledNewton::step_on_all(Job& job, int steps) {
 
 /// One pass over all samples serves the first of several steps as gradient, the others as control
 /// variate (SVRG), and the activation before as safeguard.
-int CoupledNewton::step_with_anchors(Job& job) {
-  double first_promise = 0;
+int ProximalNewton::step_with_anchors(Job& job) {
+  double first_predicted = 0;
   int done = 0;
   while (done < job.budget.steps) {
-    look(job);
-    prepare_curvature(job);
-    propose(job, job.point(), {last_.gradient, last_.bend}, proposal_);
-    if (below_rounding(proposal_.promise, last_.model_value())) {
+    evaluate_all(job);
+    prepare_hessian(job);
+    propose(job, job.point(), {last_.gradient, last_.center_gradient}, proposal_);
+    if (below_rounding(proposal_.predicted, last_.model_value())) {
       job.point() = proposal_.target;
       return done + 1;
     }
@@ -121,37 +130,37 @@ int CoupledNewton::step_with_anchors(Job& job) {
     anchored_steps(job, steps - 1);
     next_.at = later_.target;
     evaluate(job, Batch::all(), next_);
-    job.couple(next_);
+    job.add_coupling(next_);
     if (steps > 1 && is_noisy(job)) gradient_batch_ = std::min(samples_, 2 * gradient_batch_);
-    if (last_.model_value() - next_.model_value() >= sufficient * proposal_.promise) {
+    if (last_.model_value() - next_.model_value() >= sufficient * proposal_.predicted) {
       job.workspace.trial = next_.at - last_.at;
-      settle(job, last_, curvature_.held_along(job.workspace.trial, job.workspace.bend));
+      accept(job, last_, hessian_.step_curvature(job.workspace.trial, job.workspace.product));
     } else {
-      curvature_failed_ = true;
+      hessian_failed_ = true;
       const std::uint64_t damped = job.cost.damped_steps;
       advance(job, Batch::all(), last_);
       job.cost.damped_steps = damped + 1;  // once, whether the first step alone is whole or not
     }
-    if (done == 0) first_promise = proposal_.promise;
+    if (done == 0) first_predicted = proposal_.predicted;
     done += steps;
-    if (proposal_.promise < job.budget.decrease * first_promise) break;
+    if (proposal_.predicted < job.budget.decrease * first_predicted) break;
   }
   return done;
 }
 
 /// From where the proposal leads, to later_.target.
-void CoupledNewton::anchored_steps(Job& job, int steps) {
+void ProximalNewton::anchored_steps(Job& job, int steps) {
   later_.target = proposal_.target;
   for (int k = 0; k < steps; ++k) {
     const Vector& gradient = anchored_gradient(job, later_.target);
-    Vector& bend = job.workspace.bend;
-    job.model.rest_of_value(later_.target, bend, job.workspace);
-    propose(job, later_.target, {gradient, bend}, later_);
+    Vector& center_gradient = job.workspace.product;
+    job.model.value_beyond_objective(later_.target, center_gradient, job.workspace);
+    propose(job, later_.target, {gradient, center_gradient}, later_);
   }
 }
 
 /// The gradient over a batch, corrected by what the batch says at the anchor, where all is known.
-const Vector& CoupledNewton::anchored_gradient(Job& job, const Vector& at) {
+const Vector& ProximalNewton::anchored_gradient(Job& job, const Vector& at) {
   const Batch batch = draw(job, Purpose::gradient_batch, gradient_batch_);
   sampled_.at = at;
   evaluate(job, batch, sampled_);
@@ -163,45 +172,45 @@ const Vector& CoupledNewton::anchored_gradient(Job& job, const Vector& at) {
 }
 
 /// Whether the gradient over a batch at the end of the steps is off by too much of what led there.
-bool CoupledNewton::is_noisy(Job& job) {
+bool ProximalNewton::is_noisy(Job& job) {
   if (gradient_batch_ == samples_) return false;
   const double noise = (anchored_gradient(job, next_.at) - next_.gradient).norm();
-  return noise > noise_limit * job.pull_of_step_to(next_.at, curvature_);
+  return noise > noise_limit * job.product_norm_to(next_.at, hessian_);
 }
 
 /// A batch grows until its gradient's noise is below the gradient that the step answers to; a batch
 /// that has become the shard stays it.
-int CoupledNewton::step_on_growing_batches(Job& job) {
-  double first_promise = 0;
+int ProximalNewton::step_on_growing_batches(Job& job) {
+  double first_predicted = 0;
   for (int step = 1; step <= job.budget.steps; ++step) {
-    prepare_curvature(job);
+    prepare_hessian(job);
     if (gradient_batch_ >= samples_)
       return step - 1 + step_on_all(job, job.budget.steps - step + 1);
     const Batch batch = draw(job, Purpose::gradient_batch, gradient_batch_);
     const double squared_noise = evaluate_in_groups(job, batch, sampled_);
-    job.couple(sampled_);
-    propose(job, job.point(), {sampled_.gradient, sampled_.bend}, proposal_);
-    const double allowed = noise_limit * job.pull_of_step_to(proposal_.target, curvature_);
+    job.add_coupling(sampled_);
+    propose(job, job.point(), {sampled_.gradient, sampled_.center_gradient}, proposal_);
+    const double allowed = noise_limit * job.product_norm_to(proposal_.target, hessian_);
     if (!(squared_noise <= allowed * allowed)) {
       gradient_batch_ = std::min(samples_, 2 * gradient_batch_);
-      --step;  // a look at the noise is no step
+      --step;  // a evaluate_all at the noise is no step
       continue;
     }
-    if (below_rounding(proposal_.promise, sampled_.model_value())) {
+    if (below_rounding(proposal_.predicted, sampled_.model_value())) {
       job.point() = proposal_.target;
       return step;
     }
     const double gained = advance(job, batch, sampled_);
-    if (step == 1) first_promise = proposal_.promise;
-    if ((job.budget.stop_when_quadratic && as_quadratic(gained, proposal_.promise)) ||
-        proposal_.promise < job.budget.decrease * first_promise)
+    if (step == 1) first_predicted = proposal_.predicted;
+    if ((job.budget.stop_when_quadratic && is_quadratic(gained, proposal_.predicted)) ||
+        proposal_.predicted < job.budget.decrease * first_predicted)
       return step;
   }
   return job.budget.steps;
 }
 
 /// Fills in value and gradient.
-void CoupledNewton::evaluate(Job& job, Batch batch, Evaluation& at) const {
+void ProximalNewton::evaluate(Job& job, Batch batch, Evaluation& at) const {
   at.value =
       job.model.objective.evaluate(at.at, batch, &at.gradient, nullptr, job.workspace.objective);
   job.cost.gradient_samples += batch.whole() ? samples_ : static_cast<Index>(batch.rows().size());
@@ -210,7 +219,7 @@ void CoupledNewton::evaluate(Job& job, Batch batch, Evaluation& at) const {
 /// The mean over the batch at the point, from means of groups. Returns the variance of its
 /// gradient, which the scatter of the groups tells, less what drawing without replacement takes
 /// from it.
-double CoupledNewton::evaluate_in_groups(Job& job, Batch batch, Evaluation& mean) {
+double ProximalNewton::evaluate_in_groups(Job& job, Batch batch, Evaluation& mean) {
   const auto rows = batch.rows();
   const Index size = static_cast<Index>(rows.size()), count = std::min(groups, size);
   Evaluation& group = next_;
@@ -231,105 +240,105 @@ double CoupledNewton::evaluate_in_groups(Job& job, Batch batch, Evaluation& mean
 }
 
 /// Value and gradient over all samples at the point; known if the last activation ended there.
-void CoupledNewton::look(Job& job) {
+void ProximalNewton::evaluate_all(Job& job) {
   const bool known = last_.at.size() > 0 && last_.at == job.point();
-  if (known && job.coupled) return;
+  if (known && job.coupling_added) return;
   if (!known) {
     last_.at = job.point();
     evaluate(job, Batch::all(), last_);
   }
-  job.couple(last_);
-  job.coupled = true;
+  job.add_coupling(last_);
+  job.coupling_added = true;
 }
 
-/// A Hessian that failed was taken too far away, or over too few samples.
-void CoupledNewton::prepare_curvature(Job& job, Detail least) {
-  if (curvature_.known() && !curvature_failed_ && (least == Detail::sketch || detail_ == least))
+/// A Hessian that failed was computed too far away, or over too few samples.
+void ProximalNewton::prepare_hessian(Job& job, HessianDetail least) {
+  if (hessian_.known() && !hessian_failed_ && (least == HessianDetail::sketch || detail_ == least))
     return;
   // Of fewer than 2 d samples steps overshoot; of more than half it saves little.
   const Index sketch = std::max(samples_ / 4, 2 * job.point().size());
-  detail_ = Detail::whole;
-  if (least == Detail::sketch && hessian_batch_ == samples_ && 2 * sketch <= samples_) {
-    const Index taken =
-        curvature_.take_sketch(job.model.objective, job.point(), sketch, job.workspace.objective);
-    job.cost.hessian_samples += taken;
-    if (taken < samples_) detail_ = Detail::sketch;
+  detail_ = HessianDetail::whole;
+  if (least == HessianDetail::sketch && hessian_batch_ == samples_ && 2 * sketch <= samples_) {
+    const Index computed =
+        hessian_.compute_sketch(job.model.objective, job.point(), sketch, job.workspace.objective);
+    job.cost.hessian_samples += computed;
+    if (computed < samples_) detail_ = HessianDetail::sketch;
   } else {
-    if (curvature_failed_) hessian_batch_ = std::min(samples_, 2 * hessian_batch_);
+    if (hessian_failed_) hessian_batch_ = std::min(samples_, 2 * hessian_batch_);
     const Batch batch = draw(job, Purpose::hessian_batch, hessian_batch_);
-    curvature_.take(job.model.objective, job.point(), batch, job.workspace.objective);
+    hessian_.compute(job.model.objective, job.point(), batch, job.workspace.objective);
     job.cost.hessian_samples += hessian_batch_;
   }
-  curvature_failed_ = false;
+  hessian_failed_ = false;
 }
 
 /// `at` may be the target of the proposal that is filled in.
-void CoupledNewton::propose(Job& job, const Vector& at, const Slope& slope, Proposal& proposal) {
-  const CoupledModel& model = job.model;
+void ProximalNewton::propose(Job& job, const Vector& at, const SmoothGradient& slope, Proposal& proposal) {
+  const LocalModel& model = job.model;
   Vector& whole = job.workspace.gradient;
-  whole = slope.gradient + model.pull + slope.bend;
-  const Vector& target = curvature_.target(model, at, whole, job.workspace.quadratic);
+  whole = slope.gradient + model.coupling_gradient + slope.center_gradient;
+  const Vector& target = hessian_.target(model, at, whole, job.workspace.quadratic);
   job.cost.solves += 1;
-  proposal.promise = whole.dot(at - target);
+  proposal.predicted = whole.dot(at - target);
   if (!model.regularizer.trivial())
-    proposal.promise += model.regularizer.value(at) - model.regularizer.value(target);
+    proposal.predicted += model.regularizer.value(at) - model.regularizer.value(target);
   // The minimization has kept the slope of its quadratic: system (target - at) is what it changed.
-  proposal.held = (target - at).dot(job.workspace.quadratic.slope - whole);
+  proposal.step_curvature = (target - at).dot(job.workspace.quadratic.slope - whole);
   proposal.target = target;
 }
 
 /// Moves towards the target as far as lowers the model over the batch: the whole way, or half of
 /// it, or half of that. Returns what the model lost.
-double CoupledNewton::advance(Job& job, Batch batch, Evaluation& here) {
+double ProximalNewton::advance(Job& job, Batch batch, Evaluation& here) {
   const double before = here.model_value();
   double length = 1;
   next_.at = proposal_.target;  // a whole step keeps its exact zeros
   evaluate(job, batch, next_);
-  job.couple(next_);
+  job.add_coupling(next_);
   double gained = before - next_.model_value();
-  for (int k = 0; k < max_halvings && !(gained >= sufficient * length * proposal_.promise); ++k) {
+  for (int k = 0; k < max_halvings && !(gained >= sufficient * length * proposal_.predicted); ++k) {
     length *= 0.5;
     next_.at = here.at + length * (proposal_.target - here.at);
     evaluate(job, batch, next_);
-    job.couple(next_);
+    job.add_coupling(next_);
     gained = before - next_.model_value();
   }
   if (length < 1) job.cost.damped_steps += 1;
-  settle(job, here, length * length * proposal_.held);
+  accept(job, here, length * length * proposal_.step_curvature);
   return gained;
 }
 
 /// `here` becomes next_. The system holds that much against the step, step'system step.
-void CoupledNewton::settle(Job& job, Evaluation& here, double held) {
+void ProximalNewton::accept(Job& job, Evaluation& here, double step_curvature) {
   Vector& step = job.workspace.trial;
   step = next_.at - here.at;
-  const double bent = step.dot(next_.gradient - here.gradient);
-  job.workspace.moved = next_.bend - here.bend;
-  const double stiffness = job.model.stiffness_along(step, job.workspace.moved);
-  if (!explains(bent, held, stiffness)) curvature_failed_ = true;
+  const double gradient_change = step.dot(next_.gradient - here.gradient);
+  job.workspace.displacement = next_.center_gradient - here.center_gradient;
+  const double stiffness = job.model.penalty_along(step, job.workspace.displacement);
+  if (!secant_test(gradient_change, step_curvature, stiffness)) hessian_failed_ = true;
   job.point() = next_.at;
   std::swap(here, next_);
 }
 
-Batch CoupledNewton::draw(Job& job, Purpose purpose, Index size) const {
+Batch ProximalNewton::draw(Job& job, Purpose purpose, Index size) const {
   return draw_batch_or_all(batch_key(job.turn, purpose, job.draws++), size, samples_,
                            job.workspace);
 }
 
-void CoupledNewton::take_hessian(Detail detail, const Objective& objective, const SolverTurn& turn,
+void ProximalNewton::ensure_hessian(HessianDetail detail, const Objective& objective, const SolverTurn& turn,
                                  Workspace& workspace, Cost& cost) {
   const Regularizer none;
   const NewtonBudget no_steps{};
-  const CoupledModel model{objective, workspace.point, workspace.pull, {}, {}, none};
+  const LocalModel model{objective, workspace.point, workspace.coupling_gradient, {}, {}, none};
   Job job{model, no_steps, turn, workspace, cost};
-  prepare_curvature(job, detail);
+  prepare_hessian(job, detail);
 }
 
-void CoupledNewton::save(ByteWriter& writer) const {
+void ProximalNewton::save(ByteWriter& writer) const {
   writer.put(gradient_batch_);
   writer.put(hessian_batch_);
-  writer.put(curvature_failed_);
-  curvature_.save(writer);
+  writer.put(hessian_failed_);
+  hessian_.save(writer);
   writer.put(last_.at.size() > 0);
   if (last_.at.size() == 0) return;
   writer.put(last_.at);
@@ -337,33 +346,19 @@ void CoupledNewton::save(ByteWriter& writer) const {
   writer.put(last_.gradient);
 }
 
-void CoupledNewton::load(ByteReader& reader, Index dimension) {
+void ProximalNewton::load(ByteReader& reader) {
   reader.get(gradient_batch_);
   reader.get(hessian_batch_);
-  reader.get(curvature_failed_);
-  curvature_.load(reader, dimension);
+  reader.get(hessian_failed_);
+  hessian_.load(reader, dimension_);
   bool present = false;
   reader.get(present);
-  last_.at.resize(present ? dimension : 0);
-  last_.gradient.resize(present ? dimension : 0);
+  last_.at.resize(present ? dimension_ : 0);
+  last_.gradient.resize(present ? dimension_ : 0);
   if (!present) return;
   reader.get(last_.at);
   reader.get(last_.value);
   reader.get(last_.gradient);
-}
-
-SampledNewtonSolver::SampledNewtonSolver(const Sampling& sampling, const Objective& objective)
-    : dimension_(objective.dimension()), newton_(sampling, objective.samples()) {}
-
-void SampledNewtonSolver::solve(const LocalModel& model, const SolverTurn& turn,
-                                Workspace& workspace, Cost& cost) {
-  const CoupledModel coupled{.objective = model.objective,
-                             .anchor = model.anchor,
-                             .pull = model.pull,
-                             .coupling = {.scalar = model.tether},
-                             .stiffness = {.scalar = model.stiffness},
-                             .regularizer = none_};
-  newton_.minimize(coupled, {.steps = turn.activation.local_steps}, turn, workspace, cost);
 }
 
 }  // namespace grove

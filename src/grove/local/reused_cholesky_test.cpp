@@ -1,4 +1,4 @@
-#include "grove/local/reused_curvature.h"
+#include "grove/local/reused_cholesky.h"
 
 #include <numeric>
 
@@ -43,7 +43,7 @@ Vector solved_by_qr(const Matrix& matrix, const std::vector<Index>& face, const 
   return result;
 }
 
-void expect_solves(const ReusedCurvature& curvature, const std::vector<Index>& face,
+void expect_solves(const ReusedCholesky& curvature, const std::vector<Index>& face,
                    const Vector& right) {
   Vector found;
   curvature.solve(face, right, 1e-10, found);
@@ -51,8 +51,8 @@ void expect_solves(const ReusedCurvature& curvature, const std::vector<Index>& f
   EXPECT_LT((found - expected).norm(), 1e-7 * expected.norm());
 }
 
-TEST(ReusedCurvature, SolvesOnAnyFaceAsTheWholeMatrixSays) {
-  ReusedCurvature curvature;
+TEST(ReusedCholesky, SolvesOnAnyFaceAsTheWholeMatrixSays) {
+  ReusedCholesky curvature;
   curvature.set(random_definite(1));
   const Vector right = random_vector(2);
   std::vector<Index> face = all_coordinates();
@@ -84,8 +84,8 @@ std::vector<Index> changed_face(const std::vector<Index>& face, std::uint64_t se
 }
 
 // Coordinates come, leave and come back; more of them in all than are kept at once.
-TEST(ReusedCurvature, OneFactorServesAllFacesNearItsOwn) {
-  ReusedCurvature curvature;
+TEST(ReusedCholesky, OneFactorServesAllFacesNearItsOwn) {
+  ReusedCholesky curvature;
   curvature.set(random_definite(9));
   const std::vector<Index> face = changed_face(all_coordinates(), 1, 80);
   expect_solves(curvature, face, random_vector(10));
@@ -98,8 +98,8 @@ TEST(ReusedCurvature, OneFactorServesAllFacesNearItsOwn) {
 }
 
 // The one that comes is all but a multiple of another: no border can tell them apart.
-TEST(ReusedCurvature, ANewFactorIsMadeWhereBordersFail) {
-  ReusedCurvature curvature;
+TEST(ReusedCholesky, ANewFactorIsMadeWhereBordersFail) {
+  ReusedCholesky curvature;
   Matrix matrix = random_definite(11);
   matrix.row(5) = matrix.row(9);
   matrix.col(5) = matrix.col(9);
@@ -114,8 +114,8 @@ TEST(ReusedCurvature, ANewFactorIsMadeWhereBordersFail) {
   EXPECT_TRUE(found.allFinite());
 }
 
-TEST(ReusedCurvature, KeepsTheFactorThroughSmallChangesAndAnswersForTheNewMatrix) {
-  ReusedCurvature curvature;
+TEST(ReusedCholesky, KeepsTheFactorThroughSmallChangesAndAnswersForTheNewMatrix) {
+  ReusedCholesky curvature;
   const Matrix matrix = random_definite(3);
   curvature.set(matrix);
   expect_solves(curvature, all_coordinates(), random_vector(4));
@@ -129,8 +129,8 @@ TEST(ReusedCurvature, KeepsTheFactorThroughSmallChangesAndAnswersForTheNewMatrix
   EXPECT_EQ(curvature.factorizations(), 2u);
 }
 
-TEST(ReusedCurvature, SavingAndLoadingKeepsTheFactorBitForBit) {
-  ReusedCurvature original, copy;
+TEST(ReusedCholesky, SavingAndLoadingKeepsTheFactorBitForBit) {
+  ReusedCholesky original, copy;
   Matrix matrix = random_definite(6);
   original.set(matrix);
   Vector expected, found;

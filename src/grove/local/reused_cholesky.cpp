@@ -1,4 +1,4 @@
-#include "grove/local/reused_curvature.h"
+#include "grove/local/reused_cholesky.h"
 
 #include <algorithm>
 #include <iterator>
@@ -18,25 +18,25 @@ Index worthwhile_steps(Index face, Index dimension) {
 
 }  // namespace
 
-void ReusedCurvature::set(const Matrix& matrix, const Coupling& coupling) {
+void ReusedCholesky::set(const Matrix& matrix, const QuadraticTerm& coupling) {
   coupling.add_to(matrix, matrix_);
   make_room();
-  factor_fits_ = false;
+  factor_valid_ = false;
 }
 
-void ReusedCurvature::make_room() {
+void ReusedCholesky::make_room() {
   bordered_.make_room(matrix_.rows());
   const auto dimension = static_cast<std::size_t>(matrix_.rows());
-  room_.resizeLike(matrix_);
-  face_.reserve(dimension);
-  apart_.reserve(2 * dimension);
+  factor_storage_.resizeLike(matrix_);
+  base_.reserve(dimension);
+  changed_.reserve(2 * dimension);
   // Conjugate gradients may be called for much later, when a round should allocate nothing.
   for (Vector* buffer : {&scratch_.residual, &scratch_.preconditioned, &scratch_.direction,
                          &scratch_.product, &inside_, &outside_, &right_inside_})
     buffer->resize(matrix_.rows());
 }
 
-void ReusedCurvature::times(const Vector& direction, Vector& product) const {
+void ReusedCholesky::times(const Vector& direction, Vector& product) const {
   product.setZero(direction.size());
   if (4 * (direction.array() != 0).count() > direction.size()) {
     add_symmetric_product(matrix_, direction, product);
@@ -47,36 +47,36 @@ void ReusedCurvature::times(const Vector& direction, Vector& product) const {
     if (direction[k] != 0) add_column(matrix_, k, direction[k], product);
 }
 
-void ReusedCurvature::sweep(const Regularizer& regularizer, Vector& point, Vector& slope) const {
+void ReusedCholesky::sweep(const Regularizer& regularizer, Vector& point, Vector& slope) const {
   sweep_coordinates(matrix_, regularizer, point, slope);
 }
 
-void ReusedCurvature::solve(const std::vector<Index>& face, const Vector& right, double tolerance,
+void ReusedCholesky::solve(const std::vector<Index>& face, const Vector& right, double tolerance,
                             Vector& p) const {
-  apart_.clear();
-  std::ranges::set_symmetric_difference(face, face_, std::back_inserter(apart_));
-  const bool factored = factor_fits_ && apart_.empty();
-  if (!factored && factor_fits_ && bordered_.solve({matrix_, factor(), face_}, apart_, right, p))
+  changed_.clear();
+  std::ranges::set_symmetric_difference(face, base_, std::back_inserter(changed_));
+  const bool factored = factor_valid_ && changed_.empty();
+  if (!factored && factor_valid_ && bordered_.solve({matrix_, factor(), base_}, changed_, right, p))
     return;
-  if (!factored && !factor_fits_ && worth_refining(std::ssize(face)) &&
+  if (!factored && !factor_valid_ && refinement_pays(std::ssize(face)) &&
       refine(face, right, tolerance, p))
     return;
   if (!factored) {
-    face_ = face;
-    factorize(matrix_, face_, factor());
+    base_ = face;
+    factorize(matrix_, base_, factor());
     bordered_.forget();
-    factor_fits_ = true;
+    factor_valid_ = true;
     ++factorizations_;
   }
-  solve_factored(factor(), face_, right, packed_, p);
+  solve_factored(factor(), base_, right, packed_, p);
 }
 
 /// Every coordinate that only one of the two faces has costs about one step more.
-bool ReusedCurvature::worth_refining(Index face) const {
-  return !face_.empty() && std::ssize(apart_) < worthwhile_steps(face, matrix_.rows());
+bool ReusedCholesky::refinement_pays(Index face) const {
+  return !base_.empty() && std::ssize(changed_) < worthwhile_steps(face, matrix_.rows());
 }
 
-bool ReusedCurvature::refine(const std::vector<Index>& face, const Vector& right, double tolerance,
+bool ReusedCholesky::refine(const std::vector<Index>& face, const Vector& right, double tolerance,
                              Vector& p) const {
   inside_.setZero(right.size());
   for (const Index k : face) inside_[k] = 1;
@@ -87,10 +87,10 @@ bool ReusedCurvature::refine(const std::vector<Index>& face, const Vector& right
   // On the common coordinates a principal part of an inverse, elsewhere the diagonal: positive
   // definite.
   const auto precondition = [&](const Vector& residual, Vector& result) {
-    solve_factored(factor(), face_, residual, packed_, result);
+    solve_factored(factor(), base_, residual, packed_, result);
     result.array() *= inside_.array();
     outside_ = residual.cwiseQuotient(matrix_.diagonal());
-    for (const Index k : face_) outside_[k] = 0;
+    for (const Index k : base_) outside_[k] = 0;
     result += outside_;
   };
   right_inside_ = right.cwiseProduct(inside_);
@@ -100,33 +100,33 @@ bool ReusedCurvature::refine(const std::vector<Index>& face, const Vector& right
       scratch_, p);
 }
 
-void ReusedCurvature::save(ByteWriter& writer) const {
+void ReusedCholesky::save(ByteWriter& writer) const {
   writer.put(known());
   if (known()) writer.put(std::span<const double>(matrix_.data(), matrix_.size()));
   Vector inside = Vector::Zero(matrix_.rows());
-  for (const Index k : face_) inside[k] = 1;
+  for (const Index k : base_) inside[k] = 1;
   writer.put(inside);
   const Matrix known_factor = factor().triangularView<Eigen::Lower>();  // above it stands anything
   writer.put(std::span<const double>(known_factor.data(), known_factor.size()));
-  writer.put(factor_fits_);
+  writer.put(factor_valid_);
   writer.put(factorizations_);
 }
 
-void ReusedCurvature::load(ByteReader& reader, Index dimension) {
+void ReusedCholesky::load(ByteReader& reader, Index dimension) {
   bool is_known = false;
   reader.get(is_known);
   matrix_.resize(is_known ? dimension : 0, is_known ? dimension : 0);
   if (is_known) reader.get(std::span<double>(matrix_.data(), matrix_.size()));
   Vector inside = Vector::Zero(matrix_.rows());
   reader.get(inside);
-  face_.clear();
+  base_.clear();
   for (Index k = 0; k < inside.size(); ++k)
-    if (inside[k] == 1) face_.push_back(k);
+    if (inside[k] == 1) base_.push_back(k);
   make_room();
   Matrix known_factor = factor();
   reader.get(std::span<double>(known_factor.data(), known_factor.size()));
   factor() = known_factor;
-  reader.get(factor_fits_);
+  reader.get(factor_valid_);
   reader.get(factorizations_);
 }
 

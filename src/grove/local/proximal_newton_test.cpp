@@ -1,4 +1,4 @@
-#include "grove/local/coupled_newton.h"
+#include "grove/local/proximal_newton.h"
 
 #include <cmath>
 #include <utility>
@@ -40,7 +40,7 @@ struct Trial {
   Cost cost;
 
   /// One activation of the solver from the anchor.
-  Vector activate(CoupledNewton& newton, int steps, Round round = 1) {
+  Vector activate(ProximalNewton& newton, int steps, Round round = 1) {
     Workspace workspace;
     workspace.fit(2);
     workspace.point = anchor;
@@ -90,7 +90,7 @@ std::vector<std::uint32_t> drawn(Purpose purpose, std::uint64_t number, Index si
 // corrected by what the batch says at the anchor. Both use the Hessian of batch number 0.
 TEST(VarianceReducedNewton, StepsFollowTheAnchoredGradientWorkedOutByLoops) {
   Trial trial;
-  CoupledNewton newton(VarianceReduced{.gradient = 40, .hessian = 80}, samples);
+  ProximalNewton newton(VarianceReduced{.gradient = 40, .hessian = 80}, samples);
   const Vector found = trial.activate(newton, 2);
 
   const auto gradient_rows = drawn(Purpose::gradient_batch, 1, 40);
@@ -110,7 +110,7 @@ TEST(VarianceReducedNewton, StepsFollowTheAnchoredGradientWorkedOutByLoops) {
 
 TEST(VarianceReducedNewton, LooksAtAllSamplesOncePerActivation) {
   Trial trial;
-  CoupledNewton newton(VarianceReduced{.gradient = 10, .hessian = samples}, samples);
+  ProximalNewton newton(VarianceReduced{.gradient = 10, .hessian = samples}, samples);
   trial.anchor = trial.activate(newton, 1);
   const std::uint64_t first = trial.cost.gradient_samples;
   trial.activate(newton, 1, 2);
@@ -121,7 +121,7 @@ TEST(VarianceReducedNewton, LooksAtAllSamplesOncePerActivation) {
 // Samples that agree leave no noise: the first batch is good for ever.
 TEST(AdaptiveNewton, BatchesOfSamplesThatAgreeNeverGrow) {
   Trial trial{.alike = true};
-  CoupledNewton newton(AdaptiveBatches{.gradient = 20, .hessian = 20}, samples);
+  ProximalNewton newton(AdaptiveBatches{.gradient = 20, .hessian = 20}, samples);
   for (Round round = 1; round <= 6; ++round) trial.anchor = trial.activate(newton, 1, round);
   EXPECT_EQ(trial.cost.gradient_samples, 6u * 2 * 20);  // before and after each step
 }
@@ -129,66 +129,66 @@ TEST(AdaptiveNewton, BatchesOfSamplesThatAgreeNeverGrow) {
 // Near its minimizer a model's gradient drowns in the noise of any batch but the shard itself.
 TEST(AdaptiveNewton, BatchesGrowToTheShardAndTheModelIsSolvedExactly) {
   Trial trial;
-  CoupledNewton newton(AdaptiveBatches{.gradient = 10, .hessian = 10}, samples);
+  ProximalNewton newton(AdaptiveBatches{.gradient = 10, .hessian = 10}, samples);
   const Vector found = trial.activate(newton, 30);
   EXPECT_LT(trial.model_gradient(found).norm(), 1e-7);
   EXPECT_GE(trial.cost.gradient_samples, 10u + 20 + 40 + 80 + 160 + samples);
 }
 
-TEST(CoupledNewton, ReachesTheMinimizerWithFewHessiansThroughManyActivations) {
+TEST(ProximalNewton, ReachesTheMinimizerWithFewHessiansThroughManyActivations) {
   Trial trial;
-  CoupledNewton newton(FullBatches{}, samples);
+  ProximalNewton newton(FullBatches{}, samples);
   for (Round round = 1; round <= 40; ++round) {
     trial.pull = Vector::Unit(2, 0) * (0.1 + 0.001 * static_cast<double>(round % 3));
     trial.anchor = trial.activate(newton, 1, round);
   }
   const Vector found = trial.activate(newton, 20);
   EXPECT_LT(trial.model_gradient(found).norm(), 1e-6);  // decreases end at 1e-11 of the value
-  EXPECT_LE(newton.hessians_taken(), 8u);
-  EXPECT_GE(newton.hessians_taken(), 1u);
+  EXPECT_LE(newton.hessians_computed(), 8u);
+  EXPECT_GE(newton.hessians_computed(), 1u);
 }
 
-// Sketches while steps promise much; the minimizer, and a Hessian of all samples, in the end.
-TEST(CoupledNewton, EndsWithTheWholeHessianWhateverItBeganWith) {
+// Sketches while steps predicted much; the minimizer, and a Hessian of all samples, in the end.
+TEST(ProximalNewton, EndsWithTheWholeHessianWhateverItBeganWith) {
   Trial trial;
-  CoupledNewton newton(FullBatches{}, samples);
+  ProximalNewton newton(FullBatches{}, samples);
   Workspace workspace;
   workspace.fit(2);
   workspace.point = trial.anchor;
   const Regularizer none;
   const SolverTurn turn{.seed = 5, .agent = AgentId{2}, .activation = {1, 30}};
-  newton.take_hessian(Detail::sketch, *trial.objective, turn, workspace, trial.cost);
+  newton.ensure_hessian(HessianDetail::sketch, *trial.objective, turn, workspace, trial.cost);
   EXPECT_NEAR(static_cast<double>(trial.cost.hessian_samples), samples / 4, 2);
   const Vector& anchor = trial.anchor;
   newton.minimize({*trial.objective, anchor, trial.pull, {trial.coupling}, {trial.coupling}, none},
                   {.steps = 30, .decrease = 1e-12, .sketch = 1e-3}, turn, workspace, trial.cost);
   EXPECT_LT(trial.model_gradient(workspace.point).norm(), 1e-9);
   const auto before = trial.cost.hessian_samples;
-  newton.take_hessian(Detail::whole, *trial.objective, turn, workspace, trial.cost);
-  EXPECT_EQ(trial.cost.hessian_samples, before) << "the last steps had taken one";
+  newton.ensure_hessian(HessianDetail::whole, *trial.objective, turn, workspace, trial.cost);
+  EXPECT_EQ(trial.cost.hessian_samples, before) << "the last steps had computed one";
   const Matrix want = trial.mean_hessian(Trial::everyone(), workspace.point);
   EXPECT_LT((newton.hessian() - want).norm(), 0.2 * want.norm());
 }
 
-TEST(CoupledNewton, ASketchGivesWayToTheWholeHessianWhenThatIsAskedFor) {
+TEST(ProximalNewton, ASketchGivesWayToTheWholeHessianWhenThatIsAskedFor) {
   Trial trial;
-  CoupledNewton newton(FullBatches{}, samples);
+  ProximalNewton newton(FullBatches{}, samples);
   Workspace workspace;
   workspace.fit(2);
   workspace.point = Vector::Constant(2, 0.3);
   const SolverTurn turn{.seed = 5, .agent = AgentId{2}, .activation = {1, 30}};
   const Matrix want = trial.mean_hessian(Trial::everyone(), workspace.point);
-  newton.take_hessian(Detail::sketch, *trial.objective, turn, workspace, trial.cost);
+  newton.ensure_hessian(HessianDetail::sketch, *trial.objective, turn, workspace, trial.cost);
   EXPECT_GT((newton.hessian() - want).norm(), 1e-6 * want.norm());
-  newton.take_hessian(Detail::whole, *trial.objective, turn, workspace, trial.cost);
+  newton.ensure_hessian(HessianDetail::whole, *trial.objective, turn, workspace, trial.cost);
   EXPECT_LT((newton.hessian() - want).norm(), 1e-12 * want.norm());
 }
 
-TEST(CoupledNewton, GoesOnFromASavedStateAsIfNothingHadHappened) {
+TEST(ProximalNewton, GoesOnFromASavedStateAsIfNothingHadHappened) {
   for (const Sampling& sampling : {Sampling{FullBatches{}}, Sampling{VarianceReduced{20, 30}},
                                    Sampling{AdaptiveBatches{20, 30}}}) {
     Trial trial;
-    CoupledNewton original(sampling, samples), copy(sampling, samples);
+    ProximalNewton original(sampling, samples), copy(sampling, samples);
     for (Round round = 1; round <= 3; ++round) trial.anchor = trial.activate(original, 2, round);
     ByteWriter writer;
     original.save(writer);

@@ -1,4 +1,4 @@
-#include "grove/local/local_curvature.h"
+#include "grove/local/kept_hessian.h"
 
 #include <cmath>
 
@@ -26,35 +26,35 @@ void get(ByteReader& reader, Index dimension, Matrix& matrix) {
 
 }  // namespace
 
-void LocalCurvature::take(const Objective& objective, const Vector& at, Batch batch,
+void KeptHessian::compute(const Objective& objective, const Vector& at, Batch batch,
                           ObjectiveScratch& scratch) {
   objective.evaluate(at, batch, nullptr, &hessian_, scratch);
-  system_fits_ = false;
+  system_valid_ = false;
   ++taken_;
 }
 
-Index LocalCurvature::take_sketch(const Objective& objective, const Vector& at,
+Index KeptHessian::compute_sketch(const Objective& objective, const Vector& at,
                                   Index samples_to_take, ObjectiveScratch& scratch) {
-  const Index taken = objective.sketch_hessian(at, samples_to_take, hessian_, scratch);
-  system_fits_ = false;
+  const Index computed = objective.sketch_hessian(at, samples_to_take, hessian_, scratch);
+  system_valid_ = false;
   ++taken_;
-  return taken;
+  return computed;
 }
 
 /// Couplings change only when a curvature was told anew.
-void LocalCurvature::update_system(const Coupling& stiffness) {
-  if (system_fits_ && stiffness.scalar == stiffness_scalar_ &&
-      stiffness.version == stiffness_version_)
+void KeptHessian::update_system(const QuadraticTerm& stiffness) {
+  if (system_valid_ && stiffness.scalar == penalty_scalar_ &&
+      stiffness.version == penalty_version_)
     return;
-  stiffness_scalar_ = stiffness.scalar;
-  stiffness_version_ = stiffness.version;
+  penalty_scalar_ = stiffness.scalar;
+  penalty_version_ = stiffness.version;
   system_.set(hessian_, stiffness);
-  system_fits_ = true;
+  system_valid_ = true;
 }
 
-const Vector& LocalCurvature::target(const CoupledModel& model, const Vector& v,
+const Vector& KeptHessian::target(const LocalModel& model, const Vector& v,
                                      const Vector& gradient, QuadraticScratch& scratch) {
-  update_system(model.stiffness);
+  update_system(model.penalty_sum);
   const double smoothness = system_.matrix().diagonal().sum();
   const double residual = stationarity(v, gradient, model.regularizer, smoothness);
   return minimize({.center = v,
@@ -66,35 +66,35 @@ const Vector& LocalCurvature::target(const CoupledModel& model, const Vector& v,
                   scratch);
 }
 
-double LocalCurvature::pull_of(const Vector& step, Vector& buffer) const {
+double KeptHessian::product_norm(const Vector& step, Vector& buffer) const {
   system_.times(step, buffer);
   return buffer.norm();
 }
 
-double LocalCurvature::held_along(const Vector& step, Vector& buffer) const {
+double KeptHessian::step_curvature(const Vector& step, Vector& buffer) const {
   system_.times(step, buffer);
   return step.dot(buffer);
 }
 
-bool explains(double bent, double held, double stiffness) {
-  return std::abs(bent - (held - stiffness)) <= tolerated_error * held;
+bool secant_test(double gradient_change, double step_curvature, double stiffness) {
+  return std::abs(gradient_change - (step_curvature - stiffness)) <= tolerated_error * step_curvature;
 }
 
-void LocalCurvature::save(ByteWriter& writer) const {
+void KeptHessian::save(ByteWriter& writer) const {
   put(writer, hessian_);
-  writer.put(stiffness_scalar_);
-  writer.put(stiffness_version_);
+  writer.put(penalty_scalar_);
+  writer.put(penalty_version_);
   system_.save(writer);
-  writer.put(system_fits_);
+  writer.put(system_valid_);
   writer.put(taken_);
 }
 
-void LocalCurvature::load(ByteReader& reader, Index dimension) {
+void KeptHessian::load(ByteReader& reader, Index dimension) {
   get(reader, dimension, hessian_);
-  reader.get(stiffness_scalar_);
-  reader.get(stiffness_version_);
+  reader.get(penalty_scalar_);
+  reader.get(penalty_version_);
   system_.load(reader, dimension);
-  reader.get(system_fits_);
+  reader.get(system_valid_);
   reader.get(taken_);
 }
 

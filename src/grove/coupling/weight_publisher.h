@@ -1,0 +1,71 @@
+#pragma once
+
+#include "grove/base/bytes.h"
+#include "grove/coupling/coupling.h"
+#include "grove/coupling/residual_balancing.h"
+#include "grove/problem/objective.h"
+#include "grove/problem/regularizer.h"
+
+namespace grove {
+
+/// An agent's present state, as far as its link weight depends on it.
+struct WeightInputs {
+  const Matrix& hessian;            ///< of f_i, lower triangle
+  std::uint64_t hessians_computed;  ///< so far: the Hessian changes with this count
+  const Vector& x;
+  const Regularizer& regularizer;  ///< this agent's share of r
+  const Objective& objective;
+  const WeightTable& weights;
+  std::size_t neighbours;
+  double network_depth;
+};
+
+/// Decides which link weight C_i an agent publishes, and when (docs/reference/methods.md): a scaled
+/// Hessian with a ridge, blended with the neighbours' weights. It is published again when the
+/// Hessian has left the published one by a factor, when the network proves deeper than known, and
+/// when residual balancing raises it. Coupling is exact between changes of weights, so changes must
+/// come to an end: limits grow with every publication.
+class WeightPublisher {
+ public:
+  WeightPublisher(LinkWeightForm form, bool balance_residuals)
+      : form_(form), balance_residuals_(balance_residuals) {}
+
+  bool has_published() const { return published_.size() > 0; }
+  double mean_diagonal() const { return published_.diagonal().mean(); }  ///< of what was published
+
+  /// 1e-3 of the Hessian's diagonal: rescaling a feature rescales its ridge. Where the diagonal is
+  /// zero, 1e-3 of its mean, or of the smoothness constant.
+  const Vector& ridge(const Matrix& hessian, const Objective& objective);
+
+  /// Observes a step of the agent from x. True if residual balancing raises the weights now.
+  bool observe_step(const Vector& step, const Vector& x, double network_depth, Coupling& coupling);
+  double raised_by() const { return balancing_.factor(); }
+
+  void received_weight() { neighbour_changed_ = true; }
+  /// Versions used since the state was loaded may stand for other weights: publish with a new one.
+  void start_new_epoch() { new_epoch_ = true; }
+
+  /// Whether a new weight is due, in the activation of that number.
+  bool due(const WeightInputs& inputs, std::uint64_t activation, Matrix& candidate, Matrix& buffer);
+  LinkWeight next(const WeightInputs& inputs);
+
+  void save(ByteWriter& writer) const;
+  void load(ByteReader& reader, Index dimension);
+
+ private:
+  double scale(const WeightInputs& inputs) const;
+  void blend_hessian(const WeightInputs& inputs, Matrix& result);
+
+  LinkWeightForm form_;
+  bool balance_residuals_;
+  ResidualBalancing balancing_;
+  Matrix published_;                    ///< the matrix that C_i approximates, lower triangle
+  double published_scale_ = 0;          ///< its scale
+  std::uint64_t times_published_ = 0;
+  std::uint64_t hessians_checked_ = 0;  ///< count at the last comparison
+  bool neighbour_changed_ = false;      ///< a neighbour has published since then
+  bool new_epoch_ = false;
+  Vector ridge_;  ///< buffer
+};
+
+}  // namespace grove
