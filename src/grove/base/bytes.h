@@ -4,6 +4,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "grove/base/result.h"
@@ -27,6 +28,11 @@ class ByteWriter {
   }
   void put(const Vector& values) {
     put(std::span<const double>(values.data(), static_cast<std::size_t>(values.size())));
+  }
+  /// Bytes with their length.
+  void put_bytes(std::string_view bytes) {
+    put(static_cast<std::uint64_t>(bytes.size()));
+    bytes_.append(bytes);
   }
   const std::string& bytes() const { return bytes_; }
 
@@ -64,6 +70,13 @@ class ByteReader {
   }
   void get(Vector& values) {
     get(std::span<double>(values.data(), static_cast<std::size_t>(values.size())));
+  }
+  /// What put_bytes wrote; valid while the bytes that are read are.
+  std::string_view get_bytes() {
+    std::uint64_t size = 0;
+    get(size);
+    if (!ok_ || !take(size)) return {};
+    return {taken_, size};
   }
   void fail() { ok_ = false; }  ///< what was read makes no sense
   bool ok() const { return ok_; }

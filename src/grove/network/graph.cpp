@@ -97,4 +97,11 @@ std::span<const AgentId> Graph::neighbours(AgentId agent) const {
                                       offsets_[agent.value + 1] - offsets_[agent.value]);
 }
 
+std::size_t Graph::slot_of(AgentId agent, AgentId neighbour) const {
+  const auto all = neighbours(agent);
+  const auto at = std::ranges::lower_bound(all, neighbour);
+  assert(at != all.end() && *at == neighbour);
+  return static_cast<std::size_t>(at - all.begin());
+}
+
 }  // namespace grove

@@ -12,8 +12,7 @@ namespace grove {
 
 using Edge = std::pair<AgentId, AgentId>;  ///< first < second
 
-/// A connected, simple, undirected graph: what the agents may say to whom. One agent alone, without
-/// edges, is a connected graph.
+/// A connected, simple, undirected communication graph. One agent without edges is connected.
 class Graph {
  public:
   /// Refuses self-loops, repeated edges (in either direction), unknown agents and disconnected
@@ -26,6 +25,8 @@ class Graph {
   std::span<const Edge> edges() const { return edges_; }     ///< sorted
   std::span<const AgentId> neighbours(AgentId agent) const;  ///< sorted
   std::size_t degree(AgentId agent) const { return neighbours(agent).size(); }
+  /// Position of a neighbour in neighbours(agent).
+  std::size_t slot_of(AgentId agent, AgentId neighbour) const;
 
  private:
   Graph(std::size_t agents, std::vector<Edge> sorted_edges);

@@ -9,21 +9,13 @@
 
 #include "grove/agent/agent.h"
 #include "grove/network/graph.h"
+#include "grove/runtime/agent_range.h"
 #include "grove/runtime/runtime.h"
 #include "grove/schedule/schedule.h"
 
 namespace grove {
 
-/// Agents [first, last).
-struct AgentRange {
-  std::uint32_t first = 0;
-  std::uint32_t last = 0;
-
-  std::size_t size() const { return last - first; }
-  bool contains(AgentId agent) const { return first <= agent.value && agent.value < last; }
-};
-
-/// Agents are dealt to processes in blocks whose sizes differ by one at most.
+/// Processes get blocks of agents whose sizes differ by at most one.
 AgentRange agents_of(std::size_t agents, int rank, int processes);
 int process_of(AgentId agent, std::size_t agents, int processes);
 
@@ -32,16 +24,16 @@ struct ClusterOptions {
   LinkFaults faults;
   int threads = 0;  ///< per process; 0: its share of the machine's cores
   std::function<double()> seconds = [] { return 0.0; };
-  double slowness = 1;  ///< this process takes so many times as long for its agents' work
-  std::function<void(double)> pause = [](double) {};  ///< for so many seconds
+  double slowness = 1;  ///< factor on the time that this process takes for its agents' work
+  std::function<void(double)> pause = [](double) {};  ///< for that many seconds
 };
 
-/// Judges a run that has no rounds, from sums over all processes.
+/// Decides when an asynchronous run is over, from sums over all processes.
 class StopVote {
  public:
   virtual ~StopVote() = default;
 
-  /// What this process contributes; always the same number of values.
+  /// The values of this process; their number is always the same.
   virtual std::vector<double> contribute(std::span<const std::unique_ptr<Agent>> own) = 0;
 
   /// The sums of a contribute of every process. True: the run is over. The answer must be the same
@@ -49,14 +41,14 @@ class StopVote {
   virtual bool decide(std::span<const double> totals) = 0;
 };
 
-/// Agents that run free of each other, in processes that never wait for one another. Needs edge
-/// links.
+/// Agents that run asynchronously, in processes that never wait for each other. Needs edge
+/// coupling.
 class AsyncRuntime {
  public:
   virtual ~AsyncRuntime() = default;
 
-  /// Works until the vote has settled that it is over. Ballots are counted beside the work, by a
-  /// reduction that no process waits for; a new count begins when the last one is known.
+  /// Runs until the vote decides that the run is over. Contributions are summed by a non-blocking
+  /// reduction; the next one begins when the last one has completed.
   virtual void run(StopVote& vote) = 0;
 
   // The whole network, known to every process, before or after run(). Collective.

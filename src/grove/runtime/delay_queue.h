@@ -9,12 +9,12 @@
 
 namespace grove {
 
-/// Messages to one agent that are still on their way, with their payloads copied.
+/// Copies of messages to one agent that are still on their way.
 class DelayQueue {
  public:
   void post(Round arrival, std::size_t slot, const Message& message);
 
-  /// Hands over what has arrived by `now`: by arrival, then by slot, then in the order posted.
+  /// Delivers what is due by `now`: by arrival, then by slot, then in the order posted.
   void deliver(Round now, Agent& receiver);
 
   void save(ByteWriter& writer) const;

@@ -9,27 +9,27 @@
 
 namespace grove {
 
-/// Hands messages to agents, at once on perfect links, or as the links' faults say.
+/// Delivers messages to agents: at once on perfect links, otherwise lost or late by random draws.
 class DelayedDelivery {
  public:
   DelayedDelivery(std::size_t receivers, const LinkFaults& faults, std::uint64_t seed)
       : faults_(faults), seed_(seed), queues_(faults.none() ? 0 : receivers) {}
 
-  /// `inbox`: the receiver's position in its process. `slot`: the sender's, as the receiver counts.
+  /// `inbox`: the receiver's position in its process. `slot`: of the sender at the receiver.
   void accept(std::size_t inbox, AgentId to, Agent& receiver, std::size_t slot,
               const Message& message, Round round) {
     if (queues_.empty())
       receiver.receive(slot, message);
-    else if (const auto late = faults_.draw_delay(seed_, message.from, to, round))
+    else if (const auto late = faults_.draw_delay(seed_, message.sender, to, round))
       queues_[inbox].post(round + *late, slot, message);
   }
 
-  /// After all messages of a round: what was late and has arrived now.
+  /// After all messages of a round: delivers late messages that are due now.
   void deliver_due(std::size_t inbox, Agent& receiver, Round round) {
     if (!queues_.empty()) queues_[inbox].deliver(round, receiver);
   }
 
-  /// An agent with what is on its way to it, and the same agent put back there.
+  /// An agent's state with the messages on their way to it, and back.
   std::string state_of(std::size_t inbox, const Agent& agent) const {
     ByteWriter writer;
     agent.save(writer);

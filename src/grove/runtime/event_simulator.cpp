@@ -126,8 +126,6 @@ void EventSimulator::send(AgentId sender, std::size_t slot) {
   if (draw(Purpose::message_loss, sender, receiver, number) < options_.loss_rate) return;
   const bool twice =
       draw(Purpose::message_copy, sender, receiver, number) < options_.duplicate_rate;
-  const auto theirs = graph_.neighbours(receiver);
-  const auto slot_there = std::ranges::lower_bound(theirs, sender) - theirs.begin();
   const auto message =
       std::make_shared<const StoredMessage>(agents_[sender.value]->message_to(slot));
   const double latency =
@@ -137,7 +135,7 @@ void EventSimulator::send(AgentId sender, std::size_t slot) {
     schedule({.time = now_ + latency * (1 + options_.jitter * swing),
               .kind = Kind::arrive,
               .agent = receiver,
-              .slot = static_cast<std::size_t>(slot_there),
+              .slot = graph_.slot_of(receiver, sender),
               .message = message});
   }
 }

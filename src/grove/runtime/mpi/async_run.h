@@ -5,15 +5,16 @@
 
 #include <mpi.h>
 
+#include "grove/agent/message_codec.h"
 #include "grove/runtime/cluster.h"
 #include "grove/runtime/mpi/process_links.h"
 #include "grove/runtime/workers.h"
 
 namespace grove::mpi {
 
-/// The agents of one process of a run without rounds. It works at its own pace: it hears what has
-/// come, works, tells its neighbours, and never waits. Between two processes at most one message is
-/// on its way in each direction; who finds the last one not yet heard says nothing, so that a slow
+/// The agents of one process of an asynchronous run. The process repeats: receive what has arrived,
+/// activate, send; it never waits. Between two processes at most one message is on its way in each
+/// direction. If the last one was not received yet, the next one is not sent, so that a slow
 /// process is neither flooded nor waited for.
 class AsyncRun final : public AsyncRuntime {
  public:
@@ -30,22 +31,21 @@ class AsyncRun final : public AsyncRuntime {
   std::vector<ProcessReport> reports() const override;
 
  private:
-  /// A neighbour in the same process: messages are handed over in memory.
+  /// A link between two agents of this process: messages are delivered in memory.
   struct InnerLink {
     std::size_t sender, slot_at_sender, receiver, slot_at_receiver;
   };
 
-  void hear();
-  void work();
-  void tell();
-  void pack(std::size_t neighbour);
-  void unpack(std::size_t neighbour);
-  bool receive_from(std::size_t neighbour);
-  void leave();
+  void receive_messages();
+  void activate_agents();
+  void send_messages();
+  void encode(std::size_t neighbour);
+  void deliver(std::size_t neighbour);
+  void finish();
   Agent& agent(AgentId id) const { return *agents_[id.value - own_.first]; }
 
   MPI_Comm messages_ = MPI_COMM_NULL;  ///< between agents
-  MPI_Comm ballots_ = MPI_COMM_NULL;   ///< and beside them
+  MPI_Comm votes_ = MPI_COMM_NULL;   ///< of stop votes
   AgentRange own_;
   std::vector<std::unique_ptr<Agent>> agents_;
   std::vector<int> work_loads_;  ///< of own agents
@@ -54,10 +54,10 @@ class AsyncRun final : public AsyncRuntime {
   ClusterOptions options_;
   std::unique_ptr<Workers> workers_;
 
-  std::vector<std::vector<double>> sending_;  ///< by neighbour process
-  std::vector<MPI_Request> sent_;             ///< by neighbour process; null: the last was heard
-  std::vector<double> received_;
-  std::uint64_t turn_ = 0;  ///< activations of each own agent so far
+  std::vector<MessageBuffer> sending_;  ///< by neighbour process
+  std::vector<MPI_Request> sent_;       ///< by neighbour process; null: the last was received
+  MessageBuffer received_;
+  std::uint64_t activations_ = 0;  ///< of each own agent so far
   ProcessReport report_;
 };
 

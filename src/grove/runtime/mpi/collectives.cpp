@@ -28,6 +28,44 @@ std::vector<double> gather(MPI_Comm processes, std::span<const double> own) {
   return all;
 }
 
+namespace {
+
+int bytes_of(const MessageBuffer& buffer) { return static_cast<int>(buffer.size()); }
+
+void take(MPI_Message& matched, const MPI_Status& status, MessageBuffer& buffer) {
+  int size = 0;
+  MPI_Get_count(&status, MPI_BYTE, &size);
+  MPI_Mrecv(buffer.receive_into(static_cast<std::size_t>(size)), size, MPI_BYTE, &matched,
+            MPI_STATUS_IGNORE);
+}
+
+}  // namespace
+
+void send(const MessageBuffer& buffer, int to, int tag, MPI_Comm comm, MPI_Request& request) {
+  MPI_Isend(buffer.data(), bytes_of(buffer), MPI_BYTE, to, tag, comm, &request);
+}
+
+void send_synchronously(const MessageBuffer& buffer, int to, int tag, MPI_Comm comm,
+                        MPI_Request& request) {
+  MPI_Issend(buffer.data(), bytes_of(buffer), MPI_BYTE, to, tag, comm, &request);
+}
+
+void receive(int from, int tag, MPI_Comm comm, MessageBuffer& buffer) {
+  MPI_Message matched = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  MPI_Mprobe(from, tag, comm, &matched, &status);
+  take(matched, status, buffer);
+}
+
+bool receive_if_any(int from, int tag, MPI_Comm comm, MessageBuffer& buffer) {
+  int found = 0;
+  MPI_Message matched = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  MPI_Improbe(from, tag, comm, &found, &matched, &status);
+  if (found) take(matched, status, buffer);
+  return found != 0;
+}
+
 std::vector<std::string> gather_at_first(MPI_Comm processes, const std::vector<std::string>& own) {
   // One string per message: short of two gigabytes each, and nothing but the result in memory.
   constexpr int count_tag = 2, string_tag = 3;

@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 
+#include "grove/agent/message_codec.h"
 #include "grove/runtime/runtime.h"
 
 namespace grove::mpi {
@@ -26,6 +27,16 @@ requires(std::is_trivially_copyable_v<T>&& std::is_class_v<T>) std::vector<T> ga
   MPI_Allgather(&own, sizeof(T), MPI_BYTE, all.data(), sizeof(T), MPI_BYTE, processes);
   return all;
 }
+
+/// Starts sending the messages of the buffer, which must stay as it is until the request completes.
+void send(const MessageBuffer& buffer, int to, int tag, MPI_Comm comm, MPI_Request& request);
+/// The same; the request completes only when the receiver has taken the messages.
+void send_synchronously(const MessageBuffer& buffer, int to, int tag, MPI_Comm comm,
+                        MPI_Request& request);
+/// Waits for a message and takes its size from it.
+void receive(int from, int tag, MPI_Comm comm, MessageBuffer& buffer);
+/// Does not wait; false if there is no message.
+bool receive_if_any(int from, int tag, MPI_Comm comm, MessageBuffer& buffer);
 
 /// The byte strings of all processes one after the other, by rank, in the first process.
 std::vector<std::string> gather_at_first(MPI_Comm processes, const std::vector<std::string>& own);

@@ -4,15 +4,6 @@
 #include <tuple>
 
 namespace grove::mpi {
-namespace {
-
-std::size_t slot_of(const Graph& graph, AgentId at, AgentId neighbour) {
-  const auto all = graph.neighbours(at);
-  return static_cast<std::size_t>(std::ranges::lower_bound(all, neighbour) - all.begin());
-}
-
-}  // namespace
-
 ProcessLinks find_process_links(const Graph& graph, int rank, int processes) {
   const AgentRange own = agents_of(graph.agents(), rank, processes);
   const auto home = [&](AgentId agent) { return process_of(agent, graph.agents(), processes); };
@@ -21,8 +12,8 @@ ProcessLinks find_process_links(const Graph& graph, int rank, int processes) {
   for (std::uint32_t i = own.first; i < own.last; ++i)
     for (const AgentId other : graph.neighbours(AgentId{i})) {
       if (own.contains(other)) continue;
-      const std::size_t here = slot_of(graph, AgentId{i}, other);
-      const std::size_t there = slot_of(graph, other, AgentId{i});
+      const std::size_t here = graph.slot_of(AgentId{i}, other);
+      const std::size_t there = graph.slot_of(other, AgentId{i});
       outgoing.links.push_back({AgentId{i}, other, here, there});
       incoming.links.push_back({other, AgentId{i}, there, here});
       neighbours.push_back(home(other));
