@@ -112,8 +112,8 @@ TEST(Cell, AnInterruptedRunIsNotAResult) {
   EXPECT_FALSE(*result);
 }
 
-// Two figures may show the same run. A clock that never tells the same time twice gives it away if
-// it was run twice, or read back with another time than was shown.
+// Two figures may show the same run. A clock that never shows the same time twice reveals
+// whether it was run twice, or read back with another time than was shown.
 TEST(CellRunner, RunsEqualCellsOnceAndReadsBackTheSameTimes) {
   const auto folder = fresh_folder("grove-equal-cells");
   JobHooks hooks;

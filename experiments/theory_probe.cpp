@@ -138,28 +138,30 @@ class Probe {
   /// The solution of agent i's sub-problem, eq. (6), from the duals that were followed outside.
   Vector solve_exactly(std::uint32_t i) {
     const double mu = weights_.penalty;
-    Vector pull = Vector::Zero(instance_.dimension());
+    Vector coupling_gradient = Vector::Zero(instance_.dimension());
     const auto edges = instance_.graph.edges();
-    double stiffness = weights_.prox[i];
+    QuadraticTerm penalty_sum{.scalar = weights_.prox[i]};
     for (std::size_t k = 0; k < edges.size(); ++k) {
       const auto [a, b] = edges[k];
       if (a.value != i && b.value != i) continue;
       const double sign = a.value == i ? 1 : -1;
-      pull += sign * (state_.alpha[k] + 0.5 * mu * (state_.x[a.value] - state_.x[b.value]));
-      stiffness += mu;
+      coupling_gradient += sign * state_.alpha[k] + mu * (state_.x[i] - state_.z[k]);
+      penalty_sum.scalar += mu;
     }
     if (regularized_ && AgentId{i} == weights_.holder) {
-      pull += *state_.lambda + weights_.theta_penalty * (state_.x[i] - *state_.theta);
-      stiffness += weights_.theta_penalty;
+      coupling_gradient +=
+          *state_.lambda + weights_.theta_penalty * (state_.x[i] - *state_.theta);
+      penalty_sum.scalar += weights_.theta_penalty;
     }
     workspace_.fit(instance_.dimension());
     workspace_.point = state_.x[i];
     Cost unused;
     exact_[i]->solve({.objective = *instance_.objectives[i],
                       .anchor = state_.x[i],
-                      .pull = pull,
-                      .stiffness = stiffness,
-                      .tether = stiffness},
+                      .coupling_gradient = coupling_gradient,
+                      .center_weight = penalty_sum,
+                      .penalty_sum = penalty_sum,
+                      .regularizer = no_regularizer_},
                      {.seed = config_.seed, .agent = AgentId{i}, .activation = {}}, workspace_,
                      unused);
     return workspace_.point;
@@ -183,6 +185,7 @@ class Probe {
   Schedule schedule_;
   Simulator simulator_;
   NetworkState state_;
+  const Regularizer no_regularizer_{};
   LyapunovWeights weights_;
   std::vector<std::unique_ptr<LocalSolver>> exact_;
   std::optional<NetworkState> optimum_;

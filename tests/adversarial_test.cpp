@@ -1,6 +1,6 @@
-// Free-running agents in a network that does its worst: unequal speeds, loss, delay, duplication,
-// overtaking, crashes with rollback, cuts. Every seed is another network; a failing seed is printed
-// and replays exactly with GROVE_ADVERSARIAL_SEED=seed.
+// Asynchronous agents in a network with every kind of fault: unequal speeds, loss, delay,
+// duplication, overtaking, crashes with rollback, cuts. Every seed is another network; a failing
+// seed is printed and replays exactly with GROVE_ADVERSARIAL_SEED=seed.
 
 #include <cstdlib>
 
@@ -65,25 +65,25 @@ struct Trial {
   }
 };
 
-MethodCase curvature(CurvatureForm form) {
-  return {"", CurvatureDruidOptions{.link = LinkKind::edge, .form = form}, 1};
-}
+MethodCase published(LinkWeightForm form) { return {"", default_druid(form, LinkKind::edge), 1}; }
 
-struct LinkWeighing {
+struct WeightingCase {
   const char* name;
   MethodCase method;
-  std::uint64_t seeds;  ///< a seed of links weighed by curvature takes several times as long
+  std::uint64_t seeds;  ///< a seed takes several times as long with published weights
 };
 
-class AdversarialNetwork : public testing::TestWithParam<LinkWeighing> {};
-const DruidOptions weighed_by_number{
-    .link = LinkKind::edge, .penalty = 0.3, .theta_penalty = 0.6, .prox = 0.2};
+class AdversarialNetwork : public testing::TestWithParam<WeightingCase> {};
+const DruidOptions fixed_penalty{
+    .coupling = {.kind = LinkKind::edge, .weighting = FixedPenalty{.mu = 0.3}},
+    .prox = 0.2,
+    .theta_penalty = 0.6};
 INSTANTIATE_TEST_SUITE_P(
     , AdversarialNetwork,
-    testing::Values(LinkWeighing{"Number", {"", weighed_by_number, 1}, 2000},
-                    LinkWeighing{"Diagonal", curvature({CurvatureShape::diagonal}), 200},
-                    LinkWeighing{"LowRank", curvature({CurvatureShape::low_rank, 1}), 200},
-                    LinkWeighing{"Full", curvature({CurvatureShape::full}), 500}),
+    testing::Values(WeightingCase{"FixedPenalty", {"", fixed_penalty, 1}, 2000},
+                    WeightingCase{"Diagonal", published({LinkWeightShape::diagonal}), 200},
+                    WeightingCase{"LowRank", published({LinkWeightShape::low_rank, 1}), 200},
+                    WeightingCase{"Full", published({LinkWeightShape::full}), 500}),
     [](const auto& given) { return given.param.name; });
 
 TEST_P(AdversarialNetwork, NeverKeepsTheAgentsFromTheOptimum) {

@@ -1,12 +1,13 @@
 // Properties over random graphs, shards and schedules. A failure prints the seed and the smallest
 // counter-example found.
 
+#include <set>
+
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
-#include <set>
 
-#include "grove/coupling/links.h"
+#include "grove/coupling/coupling.h"
 #include "support/network.h"
 
 namespace grove::testing_support {
@@ -55,71 +56,55 @@ Problem any_problem(std::size_t agents, Index features) {
   return problem;
 }
 
-/// One lock-step round of bare links: the active agents step to new random points.
+/// Couplings without agents: in a round the active ones move to new random points.
 class BareNetwork {
  public:
-  BareNetwork(LinkKind kind, Graph graph, Index dimension, const std::vector<double>& penalties)
+  BareNetwork(LinkKind kind, double penalty, Graph graph, Index dimension)
       : graph_(std::move(graph)), x_(graph_.agents(), Vector::Zero(dimension)) {
-    for (std::uint32_t i = 0; i < graph_.agents(); ++i) {
-      LinkOptions options{.kind = kind, .penalties = {}};
-      for (const AgentId j : graph_.neighbours(AgentId{i}))
-        options.penalties.push_back(penalty_between(penalties, AgentId{i}, j));
-      links_.push_back(make_links(std::move(options), x_[i]));
-    }
+    const CouplingOptions options{.kind = kind, .weighting = FixedPenalty{penalty}};
+    for (std::uint32_t i = 0; i < graph_.agents(); ++i)
+      couplings_.push_back(make_coupling(options, x_[i], graph_.degree(AgentId{i})));
   }
 
   void play(Round round, const std::vector<bool>& active) {
-    for (std::uint32_t i = 0; i < x_.size(); ++i) {
-      if (!active[i]) continue;
-      x_[i] = any_vector(x_[i].size());
-      links_[i]->speak(x_[i]);
-    }
-    for (const auto& [a, b] : graph_.edges()) {
-      if (active[a.value]) tell(a, b, round);
-      if (active[b.value]) tell(b, a, round);
-    }
-    for (std::uint32_t i = 0; i < x_.size(); ++i) links_[i]->end_round(x_[i], active[i]);
+    for (std::size_t i = 0; i < x_.size(); ++i)
+      if (active[i]) x_[i] = any_vector(x_[i].size());
+    exchange(round, active);
   }
 
-  /// sum_i of the pull at agent i when all stand at the same x.
-  Vector total_pull(const Vector& x) const {
+  /// A round in which everyone is active and moves to x.
+  void meet_at(const Vector& x, Round round) {
+    for (Vector& position : x_) position = x;
+    exchange(round, std::vector<bool>(x_.size(), true));
+  }
+
+  /// Sum over all agents of the gradient of the coupling, every agent being at x.
+  Vector total_gradient(const Vector& x) const {
     Vector sum = Vector::Zero(x.size());
-    for (const auto& links : links_) links->add_pull(x, sum);
+    for (const auto& coupling : couplings_) coupling->add_gradient(x, sum);
     return sum;
   }
 
-  /// As after a round in which everyone said x.
-  void meet_at(const Vector& x, Round round) {
-    for (Vector& position : x_) position = x;
-    for (auto& links : links_) links->speak(x);
-    for (const auto& [a, b] : graph_.edges()) {
-      tell(a, b, round);
-      tell(b, a, round);
-    }
-  }
-
  private:
-  double penalty_between(const std::vector<double>& penalties, AgentId i, AgentId j) const {
-    const auto edges = graph_.edges();
-    const auto edge = std::ranges::find(edges, Edge{std::min(i, j), std::max(i, j)});
-    return penalties[static_cast<std::size_t>(edge - edges.begin()) % penalties.size()];
+  void exchange(Round round, const std::vector<bool>& active) {
+    for (std::size_t i = 0; i < x_.size(); ++i)
+      if (active[i]) couplings_[i]->prepare_messages(x_[i]);
+    for (const auto& [a, b] : graph_.edges()) {
+      if (active[a.value]) deliver(a, b, round);
+      if (active[b.value]) deliver(b, a, round);
+    }
+    for (std::size_t i = 0; i < x_.size(); ++i) couplings_[i]->end_round(x_[i], active[i]);
   }
 
-  void tell(AgentId from, AgentId to, Round round) {
-    const auto slot_at = [&](AgentId at, AgentId of) {
-      const auto list = graph_.neighbours(at);
-      return static_cast<std::size_t>(std::ranges::find(list, of) - list.begin());
-    };
-    const auto& speaker = links_[from.value];
-    links_[to.value]->receive(slot_at(to, from),
-                              {.from = from,
-                               .sequence = round,
-                               .payload = speaker->payload_to(slot_at(from, to), x_[from.value])});
+  void deliver(AgentId from, AgentId to, Round round) {
+    Message message{.sender = from, .sequence = round};
+    couplings_[from.value]->fill_message(graph_.slot_of(from, to), x_[from.value], message);
+    couplings_[to.value]->receive(graph_.slot_of(to, from), message, x_[to.value]);
   }
 
   Graph graph_;
   std::vector<Vector> x_;
-  std::vector<std::unique_ptr<Links>> links_;
+  std::vector<std::unique_ptr<Coupling>> couplings_;
 };
 
 std::vector<bool> anyone(std::size_t agents) {
@@ -128,34 +113,30 @@ std::vector<bool> anyone(std::size_t agents) {
   return active;
 }
 
-// sum_i phi_i = 0 whoever was active: at a common point the pulls of broadcast links, which are
-// then the phi_i alone, cancel. This is what the printed asynchronous rule loses.
-RC_GTEST_PROP(BroadcastLinks, PullsCancelAtACommonPointWhoeverWasActive, ()) {
+/// Plays some rounds with anyone active, then one in which all agents are at the same point.
+Vector total_gradient_after_meeting(LinkKind kind) {
   const auto agents = static_cast<std::size_t>(*rc::gen::inRange(2, 8));
   const Index dimension = *rc::gen::inRange(1, 4);
-  BareNetwork network(LinkKind::broadcast, any_graph(agents), dimension,
-                      {any_double(0.1, 2), any_double(0.1, 2), any_double(0.1, 2)});
+  BareNetwork network(kind, any_double(0.1, 2), any_graph(agents), dimension);
   const int rounds = *rc::gen::inRange(0, 15);
   for (int round = 1; round <= rounds; ++round)
     network.play(static_cast<Round>(round), anyone(agents));
   const Vector x = any_vector(dimension);
   network.meet_at(x, 100);
-  RC_ASSERT(network.total_pull(x).norm() < 1e-11);
+  return network.total_gradient(x);
 }
 
-// The edge form of the same: when both ends of an edge stand at x and hear each other, the new pull
-// at one end is mu x - (u_ij + 2 mu x - u_ji) / 2, so that the two ends add up to zero.
-RC_GTEST_PROP(EdgeLinks, PullsCancelOnceEveryoneHasSaidTheSame, ()) {
-  const auto agents = static_cast<std::size_t>(*rc::gen::inRange(2, 8));
-  const Index dimension = *rc::gen::inRange(1, 4);
-  BareNetwork network(LinkKind::edge, any_graph(agents), dimension,
-                      {any_double(0.1, 2), any_double(0.1, 2)});
-  const int rounds = *rc::gen::inRange(0, 15);
-  for (int round = 1; round <= rounds; ++round)
-    network.play(static_cast<Round>(round), anyone(agents));
-  const Vector x = any_vector(dimension);
-  network.meet_at(x, 100);
-  RC_ASSERT(network.total_pull(x).norm() < 1e-11);
+// The duals of the two ends of a link stay opposite whoever was active. Once everyone is at x, so
+// is z_ij, and the gradients are the duals alone: they cancel. The printed asynchronous rule does
+// not have this property.
+RC_GTEST_PROP(BroadcastCoupling, GradientsCancelAtACommonPointWhoeverWasActive, ()) {
+  RC_ASSERT(total_gradient_after_meeting(LinkKind::broadcast).norm() < 1e-11);
+}
+
+// The same with edge coupling: when both ends of a link are at x and receive each other's message,
+// the new gradient at one end is mu x - (u_ij + 2 mu x - u_ji) / 2, so that the two add up to zero.
+RC_GTEST_PROP(EdgeCoupling, GradientsCancelOnceEveryoneHasSentTheSamePoint, ()) {
+  RC_ASSERT(total_gradient_after_meeting(LinkKind::edge).norm() < 1e-11);
 }
 
 /// Unit Newton steps are safe without further damping on a quadratic only. Where the curvature may
@@ -181,11 +162,11 @@ RC_GTEST_PROP(DruidVl, ConvergesOnEveryStronglyConvexInstance, ()) {
     participation.push_back(any_double(0.3, 1));
     work.push_back(*rc::gen::inRange(1, 6));
   }
-  const LinkKind link = *rc::gen::element(LinkKind::broadcast, LinkKind::edge);
-  const MethodCase druid{"", DruidOptions{.link = link,
-                                          .penalty = 0.3,
-                                          .theta_penalty = 0.6,
-                                          .prox = safe_prox(problem, prepared.instance)}};
+  const LinkKind kind = *rc::gen::element(LinkKind::broadcast, LinkKind::edge);
+  const MethodCase druid{"",
+                         DruidOptions{.coupling = {.kind = kind, .weighting = FixedPenalty{0.3}},
+                                      .prox = safe_prox(problem, prepared.instance),
+                                      .theta_penalty = 0.6}};
   Simulator simulator(make_agents_of(druid, prepared.instance), problem.graph,
                       Schedule(*rc::gen::arbitrary<std::uint32_t>(), participation, work),
                       {.threads = 1});
@@ -205,10 +186,9 @@ RC_GTEST_PROP(Simulator, TheNumberOfThreadsDoesNotMatter, ()) {
   const Instance instance = problem.instance();
   const MethodCase druid{
       "",
-      DruidOptions{.link = LinkKind::edge,
-                   .penalty = 0.3,
-                   .theta_penalty = 0.6,
+      DruidOptions{.coupling = {.kind = LinkKind::edge, .weighting = FixedPenalty{0.3}},
                    .prox = 0.5,
+                   .theta_penalty = 0.6,
                    .solver = NewtonSteps{MiniBatches{.gradient = 2, .hessian = 3}}},
       3};
   SimulationOptions options{.participation = 0.6,

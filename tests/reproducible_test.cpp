@@ -88,7 +88,7 @@ nlohmann::json record_of(Config config, std::uint64_t threads, std::uint64_t see
   const auto record = run(config);
   EXPECT_TRUE(record) << record.error().text();
   nlohmann::json json = to_json(*record);
-  json["config"].erase("threads");  // the one field that is allowed to tell
+  json["config"].erase("threads");  // the one field that may differ
   return json;
 }
 

@@ -1,17 +1,17 @@
-// Safeguards that act, each within bounds: links that prove too soft are raised, and curvatures are
-// told anew only so often.
+// Safeguards that act, each within bounds: link weights that prove too small are raised, and new
+// link weights are published only a bounded number of times.
 
 #include <gtest/gtest.h>
 
-#include "grove/coupling/curvature.h"
+#include "grove/coupling/link_weight.h"
 #include "grove/setup/method_setup.h"
 #include "support/network.h"
 
 namespace grove::testing_support {
 namespace {
 
-/// Two cliques joined by one link: hops from agent 0 say that the network is three links deep, but
-/// news passes the one link a 24th at a time.
+/// Two cliques joined by one link: by hops from agent 0 the network is three links deep, but
+/// information passes the one link a 24th at a time.
 Problem dumbbell() {
   constexpr std::uint32_t clique = 12;
   Problem problem =
@@ -26,7 +26,7 @@ Problem dumbbell() {
 
 struct Ending {
   Round rounds = 0;                   ///< until the error was below 1e-10 of its scale; 1500: never
-  std::vector<std::uint32_t> raised;  ///< agents that raised their links, once for every time
+  std::vector<std::uint32_t> raised;  ///< agents that raised their weights, once for every time
 };
 
 Ending play(const Problem& problem, bool balance_residuals, LinkKind link = LinkKind::broadcast,
@@ -39,7 +39,7 @@ Ending play(const Problem& problem, bool balance_residuals, LinkKind link = Link
   config.link = link;
   MethodSetup setup = *set_up_method(config, instance);
   for (MethodOptions& options : setup.options)
-    std::get<CurvatureDruidOptions>(options).balance_residuals = balance_residuals;
+    std::get<DruidOptions>(options).balance_residuals = balance_residuals;
   Simulator simulator(make_agents(config, instance, setup), instance.graph,
                       Schedule(1, setup.participation, setup.work_loads),
                       {.faults = {.loss_rate = loss_rate}, .threads = 1});
@@ -52,7 +52,7 @@ Ending play(const Problem& problem, bool balance_residuals, LinkKind link = Link
   return ending;
 }
 
-TEST(StallSafeguard, RaisesTheLinksAtABottleneckSoThatTheRunConverges) {
+TEST(ResidualBalancing, RaisesTheWeightsAtABottleneckSoThatTheRunConverges) {
   for (const LinkKind link : {LinkKind::broadcast, LinkKind::edge}) {
     const Ending without = play(dumbbell(), false, link), with = play(dumbbell(), true, link);
     EXPECT_TRUE(without.raised.empty());
@@ -62,10 +62,10 @@ TEST(StallSafeguard, RaisesTheLinksAtABottleneckSoThatTheRunConverges) {
   }
 }
 
-// With a tenth of the messages lost, all of an agent's twelve neighbours are heard only every few
-// rounds, and what it moves meanwhile counts: the watch acts later, but it acts. With a fifth lost
-// it does not.
-TEST(StallSafeguard, RaisesLinksUnderLossToo) {
+// With a tenth of the messages lost, messages of all twelve neighbours have arrived only every few
+// rounds, and the agent's steps meanwhile count: residual balancing acts later, but it acts. With a
+// fifth lost it does not.
+TEST(ResidualBalancing, RaisesWeightsWhenMessagesAreLostToo) {
   const Ending without = play(dumbbell(), false, LinkKind::edge, 0.1);
   const Ending with = play(dumbbell(), true, LinkKind::edge, 0.1);
   EXPECT_LT(with.rounds, without.rounds);
@@ -73,7 +73,7 @@ TEST(StallSafeguard, RaisesLinksUnderLossToo) {
   for (const std::uint32_t agent : with.raised) EXPECT_TRUE(agent == 11 || agent == 12) << agent;
 }
 
-TEST(StallSafeguard, LeavesRunsAloneThatMakeProgress) {
+TEST(ResidualBalancing, ChangesNothingInRunsThatMakeProgress) {
   for (const char* graph : {"ring", "star", "complete", "path"}) {
     const Problem problem =
         make_problem({.agents = 12, .samples = 240, .features = 4, .graph = graph});
@@ -85,7 +85,7 @@ TEST(StallSafeguard, LeavesRunsAloneThatMakeProgress) {
   }
 }
 
-/// f(x) = 500 x^2 right of zero and x^2 / 2 left of it: a thousand times as stiff on one side.
+/// f(x) = 500 x^2 right of zero and x^2 / 2 left of it: a thousand times the curvature on one side.
 class Lopsided final : public Objective {
  public:
   Index dimension() const override { return 1; }
@@ -106,38 +106,40 @@ class Lopsided final : public Objective {
   double smoothness() const override { return 1000; }
 };
 
-// A neighbour that sits now far on one side and now far on the other drags the agent back and forth
-// over the kink, so that every Hessian contradicts the one before. The limit on their ratio starts
-// at 3 and passes 1000 after so many times that they fit into the first half of the run.
-TEST(CurvatureRefresh, ComesToAnEndWhateverTheHessianDoes) {
-  const CurvatureForm form{CurvatureShape::full};
-  CurvatureDruidAgent agent(
-      {.form = form, .stop_when_quadratic = false, .balance_residuals = false},
-      {.id = AgentId{0},
-       .neighbours = {{AgentId{1}}},
-       .objective = std::make_shared<Lopsided>(),
-       .regularizer = {.regularized = 1},
-       .network_size = 2,
-       .start = Vector::Constant(1, 1.0)});
-  Workspace workspace;
-  const auto hear = [&](double x, bool with_curvature, std::uint64_t sequence) {
-    std::vector<double> said{NetworkDepth(false, 2).word(), x};
-    if (with_curvature) Curvature(form, Matrix::Constant(1, 1, 10)).append_words(said);
-    agent.receive(0, {AgentId{1}, sequence, said});
+// A neighbour that is far on one side in one round and far on the other in the next makes the agent
+// cross the kink again and again, so that every Hessian contradicts the one before. The limit on
+// their ratio starts at 3 and passes 1000 after so many publications as fit into the first half of
+// the run.
+TEST(WeightPublication, ComesToAnEndWhateverTheHessianDoes) {
+  DruidOptions options = default_druid();
+  options.solver = ProximalNewtonSteps{.stop_when_quadratic = false};
+  options.balance_residuals = false;
+  DruidAgent agent(options, {.id = AgentId{0},
+                             .neighbours = {{AgentId{1}}},
+                             .objective = std::make_shared<Lopsided>(),
+                             .regularizer = {.regularized = 1},
+                             .network_size = 2,
+                             .start = Vector::Constant(1, 1.0)});
+  const LinkWeight weight(*published_form(options), Matrix::Constant(1, 1, 10));
+  const auto receive = [&](double x, bool with_weight, std::uint64_t sequence) {
+    Message message{.sender = AgentId{1},
+                    .sequence = sequence,
+                    .hops = NetworkDepth(false, 2).counts(),
+                    .vector = {&x, 1}};
+    if (with_weight) message.weight_update = weight.numbers();
+    agent.receive(0, message);
   };
+  Workspace workspace;
   constexpr int half = 12000;
-  int told[2] = {0, 0};
-  std::uint64_t bytes = 0;
+  int published[2] = {0, 0};
   for (int k = 1; k <= 2 * half; ++k) {
     agent.activate({.round = static_cast<Round>(k), .local_steps = 3}, workspace);
-    const std::uint64_t sent = agent.cost().bytes_sent - bytes;
-    bytes += sent;
-    told[k <= half ? 0 : 1] += sent > 2 * sizeof(double);  // depth and x_i are always there
-    hear(k % 2 == 0 ? 1e3 : -1e3, k == 1, static_cast<std::uint64_t>(k));
+    published[k <= half ? 0 : 1] += !agent.message_to(0).weight_update.empty();
+    receive(k % 2 == 0 ? 1e3 : -1e3, k == 1, static_cast<std::uint64_t>(k));
     agent.end_round();
   }
-  EXPECT_GT(told[0], 20) << "the Hessian was to contradict itself";
-  EXPECT_EQ(told[1], 0);
+  EXPECT_GT(published[0], 20) << "the Hessian was to contradict itself";
+  EXPECT_EQ(published[1], 0);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Sampling that converges: variance-reduced and adaptive batches, starting at 100, reach a relative
-// error of 1e-8 on ten agents without any size being chosen, with curvature links and with the
-// paper's penalties. The optimum they are measured against comes from the centralized solver.
+// error of 1e-8 on ten agents without any size being chosen, with published link weights and with
+// the paper's fixed penalty. The optimum they are measured against comes from the centralized
+// solver.
 
 #include <cstdlib>
 #include <filesystem>
@@ -46,12 +47,12 @@ INSTANTIATE_TEST_SUITE_P(Sampling, ConvergingSampling,
                                                                          : "VarianceReduced";
                          });
 
-TEST_P(ConvergingSampling, Reaches1e8OnTheBuiltInSetWithLinksThatWeighThemselves) {
+TEST_P(ConvergingSampling, Reaches1e8OnTheBuiltInSetWithPublishedWeights) {
   EXPECT_TRUE(at_1e8(config_of(GetParam(), "synthetic:ijcnn-like,samples=10000")));
 }
 
-// The paper's number for a penalty, five local steps: fewer samples are looked at than by whole
-// shards, of which every step evaluates gradient and Hessian.
+// A fixed penalty and five local steps: fewer samples are evaluated than with whole shards, of
+// which every step evaluates gradient and Hessian.
 TEST_P(ConvergingSampling, Reaches1e8WithAPenaltyAndFewerSamplesThanWholeShards) {
   Config config = config_of(GetParam(), "synthetic:ijcnn-like,samples=10000");
   config.penalty = 1e-2;

@@ -32,7 +32,10 @@ std::unique_ptr<Agent> small_agent(AgentId id, const Graph& graph) {
       .network_size = graph.agents(),
       .start = Vector::Zero(features)};
   for (const AgentId neighbour : graph.neighbours(id)) context.neighbours.push_back({neighbour});
-  return make_agent(DruidOptions{.penalty = 1e-2, .prox = 1, .solver = GradientStep{}},
+  return make_agent(DruidOptions{.coupling = {.weighting = FixedPenalty{1e-2}},
+                                .prox = 1,
+                                .theta_penalty = 2e-2,
+                                .solver = GradientStep{}},
                     std::move(context));
 }
 

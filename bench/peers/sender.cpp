@@ -35,7 +35,7 @@ void flood(const Sender::Job& job, int stream_number, const peer::CertifiedKey& 
   hello.set_fingerprint(bench_fingerprint);
   stream->Write(envelope);
   const std::vector<double> values(static_cast<std::size_t>(job.dimension), 0.5);
-  peer::encode({.from = {}, .sequence = 1, .payload = values}, job.dimension, false,
+  peer::encode({.sequence = 1, .vector = values}, job.dimension, false,
                *envelope.mutable_iterate());
   // Both ends of a link read. A client that does not read was measured to be three times as slow,
   // which would make the peer look better.
@@ -70,7 +70,7 @@ void send_as_peer(const Sender::Job& job, const peer::CertifiedKey& authority) {
     if (began && !link.connected) break;
     began = link.connected;
     if (link.connected && link.counts.iterates_sent == sent)
-      link_table.send(receiver_name, {.sequence = ++sent, .payload = values});
+      link_table.send(receiver_name, {.sequence = ++sent, .vector = values});
     else
       std::this_thread::sleep_for(std::chrono::microseconds(50));
   }

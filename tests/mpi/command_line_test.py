@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`grove train --runtime mpi` as a user meets it: records, messages, exit codes, shards, checkpoints.
+"""`grove train --runtime mpi` on the command line: records, messages, exit codes, shards, checkpoints.
 
 Usage: command_line_test.py GROVE MPIEXEC
 """
@@ -82,7 +82,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(runs[0], runs[1])
         self.assertEqual(three.stdout.count("pg-extra"), one.stdout.count("pg-extra"))
 
-    def test_errors_are_told_once_with_exit_code_2(self):
+    def test_errors_are_printed_once_with_exit_code_2(self):
         for options, wanted in [(["--agents", "none"], "--agents"),
                                 (["--agents", "2"], "--agents"),
                                 (["no-such-file.svm"], "no-such-file.svm"),
@@ -172,11 +172,11 @@ class CommandLine(unittest.TestCase):
             if not entry.name.isdigit():
                 continue
             try:
-                words = (entry / "cmdline").read_bytes().decode().split("\0")
+                arguments = (entry / "cmdline").read_bytes().decode().split("\0")
                 parent = (entry / "stat").read_text().rsplit(")", 1)[1].split()[1]
             except (OSError, UnicodeDecodeError):
                 continue
-            if mark in words and words[0].endswith("grove"):
+            if mark in arguments and arguments[0].endswith("grove"):
                 ranks[entry.name] = parent
         return [int(process) for process, parent in ranks.items() if parent in ranks]
 
@@ -199,9 +199,9 @@ class CommandLine(unittest.TestCase):
         _, errors = job.communicate(timeout=60)
         self.assertLess(time.monotonic() - killed, 20)
         self.assertEqual(job.returncode, 4, errors)
-        told = [line for line in errors.splitlines() if line.startswith("grove:")]
-        self.assertEqual(len(told), 1, errors)
-        self.assertIn("was lost: ended by signal 9", told[0])
+        printed = [line for line in errors.splitlines() if line.startswith("grove:")]
+        self.assertEqual(len(printed), 1, errors)
+        self.assertIn("was lost: ended by signal 9", printed[0])
         again = mpirun(2, *options, *keep, "--record", self.file("resumed.json"))
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertEqual(essence(read(self.file("whole.json"))), essence(read(self.file("resumed.json"))))
@@ -218,10 +218,12 @@ class CommandLine(unittest.TestCase):
         slow, fast = record["ranks"][1], record["ranks"][0]
         self.assertLess(slow["activations"], fast["activations"])
         dimension = record["problem"]["features"]
+        header_bytes = 24
         for rank in record["ranks"]:
-            self.assertEqual(rank["bytes_sent"], rank["vectors_sent"] * (8 * dimension + 16))
+            self.assertEqual(rank["bytes_sent"],
+                             rank["vectors_sent"] * (header_bytes + 8 * dimension))
 
-    def test_free_running_weighs_its_links_by_curvature_unless_told_otherwise(self):
+    def test_free_running_publishes_link_weights_of_the_chosen_form_by_default_full(self):
         options = ["synthetic:ijcnn-like,samples=1200", "--link", "edge", "--free-running", "--graph", "ring",
                    "--l1", "1e-3", "--tolerance", "1e-7", "--rounds", "100000", "--threads", "1"]
         for penalty in ["auto", "low-rank:4", "diagonal"]:

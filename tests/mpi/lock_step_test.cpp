@@ -2,9 +2,42 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 
+#include <mpi.h>
+
+#include "grove/network/topology.h"
+#include "grove/runtime/mpi/process_links.h"
 #include "grove/train/run.h"
 #include "main.h"
+
+namespace grove {
+namespace {
+
+/// MPI messages that this process has sent, by destination process. The functions below count them:
+/// by the profiling interface of MPI, a program may define its own MPI_X that calls PMPI_X.
+std::map<int, std::uint64_t> messages_sent_to;
+
+}  // namespace
+}  // namespace grove
+
+extern "C" int MPI_Send(const void* data, int count, MPI_Datatype type, int to, int tag,
+                        MPI_Comm comm) {
+  ++grove::messages_sent_to[to];
+  return PMPI_Send(data, count, type, to, tag, comm);
+}
+
+extern "C" int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag,
+                         MPI_Comm comm, MPI_Request* request) {
+  ++grove::messages_sent_to[to];
+  return PMPI_Isend(data, count, type, to, tag, comm, request);
+}
+
+extern "C" int MPI_Issend(const void* data, int count, MPI_Datatype type, int to, int tag,
+                          MPI_Comm comm, MPI_Request* request) {
+  ++grove::messages_sent_to[to];
+  return PMPI_Issend(data, count, type, to, tag, comm, request);
+}
 
 // The simulator is the oracle: an MPI run of the same config must give the same record, bit for
 // bit, on however many processes. Exact because JSON numbers read back exactly.
@@ -109,7 +142,7 @@ std::string narrow_graph() {
   return file.string();
 }
 
-TEST(LockStepRecord, TellsWhatSafeguardsOfFarAgentsDid) {
+TEST(LockStepRecord, ContainsTheSafeguardEventsOfAgentsOfOtherProcesses) {
   Config config = small_config();
   config.agents = 20;
   config.graph = narrow_graph();
@@ -123,7 +156,7 @@ TEST(LockStepRecord, TellsWhatSafeguardsOfFarAgentsDid) {
   EXPECT_EQ(essence(*parallel), essence(*simulated));
 }
 
-TEST(LockStepRecord, NamesAgentsOfOtherProcessesThatAreHardlyHeard) {
+TEST(LockStepRecord, NamesAgentsOfOtherProcessesThatAreSeldomActive) {
   Config config = small_config();
   config.rounds = 40;
   config.participation = "1,1,1,1,1,1,1,1,1,0.001";
@@ -136,10 +169,12 @@ TEST(LockStepRecord, NamesAgentsOfOtherProcessesThatAreHardlyHeard) {
   EXPECT_EQ(essence(*parallel), essence(*simulated));
 }
 
+constexpr std::uint64_t header_bytes = 24;  ///< of an agent's message between processes
+
 TEST(LockStepRecord, CountsTheBytesOnTheWire) {
   Config config = small_config();
   config.graph = "complete";
-  config.penalty = 1e-3;  // links of one number send one vector each; curvature would come on top
+  config.penalty = 1e-3;  // without published weights a message is one vector
   const auto record = run_on_cluster(config);
   ASSERT_TRUE(record) << record.error().text();
   const auto processes = static_cast<std::size_t>(the_cluster().size());
@@ -147,9 +182,9 @@ TEST(LockStepRecord, CountsTheBytesOnTheWire) {
   const std::uint64_t dimension = record->problem.features;
   std::uint64_t inside = 0, crossing = 0;
   for (const ProcessReport& process : record->processes) {
-    // All agents talk to all others; those of the same process do so in memory.
+    // All agents send to all others; to those of the same process, in memory.
     EXPECT_EQ(process.vectors_sent, config.rounds * process.agents * (10 - process.agents));
-    EXPECT_EQ(process.bytes_sent, process.vectors_sent * (8 * dimension + 16));
+    EXPECT_EQ(process.bytes_sent, process.vectors_sent * (header_bytes + 8 * dimension));
     EXPECT_EQ(process.activations, config.rounds * process.agents);
     inside += config.rounds * process.agents * (process.agents - 1);
     crossing += process.vectors_sent;
@@ -158,7 +193,43 @@ TEST(LockStepRecord, CountsTheBytesOnTheWire) {
   EXPECT_EQ(record->trace.back().cost.bytes_sent, (inside + crossing) * 8 * dimension);
 }
 
-TEST(LockStepRecord, HasOneAgentPerProcessUnlessToldOtherwise) {
+/// MPI messages that this process sends to each process in a run of the default method.
+std::map<int, std::uint64_t> messages_in_run(Config config, Round rounds) {
+  config.rounds = rounds;
+  config.measure_every = 0;  // measuring sends messages of its own
+  messages_sent_to.clear();
+  const auto record = run_on_cluster(config);
+  EXPECT_TRUE(record) << record.error().text();
+  if (!record) return messages_sent_to;
+  EXPECT_EQ(record->trace.back().round, rounds);
+  if (the_cluster().size() > 1) {  // the default method publishes weights, on top of d numbers
+    const ProcessReport& own = record->processes[static_cast<std::size_t>(the_cluster().rank())];
+    EXPECT_GT(own.bytes_sent,
+              own.vectors_sent * (header_bytes + sizeof(HopCounts) + 8 * record->problem.features));
+  }
+  return messages_sent_to;
+}
+
+TEST(LockStepMessages, AreOnePerNeighbourProcessAndRoundForTheDefaultMethod) {
+  const int rank = the_cluster().rank(), processes = the_cluster().size();
+  Config config = small_config();
+  for (const std::string name : {"complete", "ring"}) {
+    config.graph = name;
+    const auto graph = make_graph(name, config.agents, config.seed);
+    ASSERT_TRUE(graph);
+    const auto neighbours = mpi::find_process_links(*graph, rank, processes).neighbours;
+    // Setup and measurements send as many messages in both runs.
+    constexpr Round rounds = 5, more_rounds = 16;
+    auto fewer = messages_in_run(config, rounds), more = messages_in_run(config, more_rounds);
+    for (int other = 0; other < processes; ++other) {
+      const bool is_neighbour = std::ranges::binary_search(neighbours, other);
+      EXPECT_EQ(more[other] - fewer[other], is_neighbour ? more_rounds - rounds : 0)
+          << name << ", from process " << rank << " to " << other;
+    }
+  }
+}
+
+TEST(LockStepRecord, HasOneAgentPerProcessByDefault) {
   Config config = small_config();
   config.agents_given = false;
   config.graph = "complete";

@@ -19,5 +19,5 @@ int main(int argc, char** argv) {
     delete listeners.Release(listeners.default_result_printer());
   }
   const int failed = RUN_ALL_TESTS();
-  return static_cast<int>(session.cluster().largest(failed));
+  return static_cast<int>(session.cluster().allreduce_max(failed));
 }

@@ -1,14 +1,15 @@
 #include "support/network.h"
 
-#include <algorithm>
-
 #include "grove/network/spectrum.h"
 
 namespace grove::testing_support {
 namespace {
 
 DruidOptions druid(LocalSolverOptions solver) {
-  return {.penalty = 0.2, .theta_penalty = 0.4, .prox = 0.1, .solver = std::move(solver)};
+  return {.coupling = {.weighting = FixedPenalty{0.2}},
+          .prox = 0.1,
+          .theta_penalty = 0.4,
+          .solver = std::move(solver)};
 }
 
 /// eps_i covers the smoothness constant of unit features, which one gradient step needs.
@@ -29,8 +30,7 @@ DruidOptions linearized_druid(Sampling sampling) {
 }  // namespace
 
 bool MethodCase::draws_batches() const {
-  const auto* druid_options = std::get_if<DruidOptions>(&options);
-  const auto* newton = druid_options ? std::get_if<NewtonSteps>(&druid_options->solver) : nullptr;
+  const auto* newton = druid() ? std::get_if<NewtonSteps>(&druid()->solver) : nullptr;
   return newton && std::holds_alternative<MiniBatches>(newton->sampling);
 }
 
@@ -49,13 +49,11 @@ std::vector<MethodCase> every_method() {
   for (std::size_t k = 0, broadcasting = methods.size(); k < broadcasting; ++k) {
     MethodCase edge = methods[k];
     edge.name += "OverEdges";
-    std::get<DruidOptions>(edge.options).link = LinkKind::edge;
+    std::get<DruidOptions>(edge.options).coupling.kind = LinkKind::edge;
     methods.push_back(edge);
   }
-  // What `grove train` does unless told otherwise.
-  methods.push_back({"DruidVlCurvature", CurvatureDruidOptions{}, 5});
-  methods.push_back(
-      {"DruidVlCurvatureOverEdges", CurvatureDruidOptions{.link = LinkKind::edge}, 5});
+  methods.push_back({"Default", default_druid(), 5});
+  methods.push_back({"DefaultOverEdges", default_druid({}, LinkKind::edge), 5});
   methods.push_back({"PgExtra", PgExtraOptions{{.step = 0.8}}});
   methods.push_back({"P2d2", P2d2Options{{.step = 0.8}}});
   methods.push_back({"Nids", NidsOptions{{.step = 0.8}}});
@@ -85,27 +83,11 @@ Agents make_agents_of(const MethodCase& method, const Instance& instance, AgentI
 Simulator simulate(const MethodCase& method, const Instance& instance,
                    const SimulationOptions& options) {
   const std::size_t n = instance.agents();
-  return Simulator(make_agents_of(method, instance), instance.graph,
-                   Schedule(options.seed, std::vector<double>(n, options.participation),
-                            std::vector<int>(n, method.work)),
+  std::vector<double> participation = options.participation_of;
+  if (participation.empty()) participation.assign(n, options.participation);
+  return Simulator(make_agents_of(method, instance, options.holder), instance.graph,
+                   Schedule(options.seed, participation, std::vector<int>(n, method.work)),
                    {.seed = options.seed, .faults = options.faults, .threads = options.threads});
-}
-
-void play_round(Agents& agents, const Graph& graph, Round round, int work,
-                const std::function<bool(std::size_t)>& works) {
-  Workspace workspace;
-  for (std::size_t i = 0; i < agents.size(); ++i)
-    if (works(i)) agents[i]->activate({.round = round, .local_steps = work}, workspace);
-  for (std::uint32_t i = 0; i < agents.size(); ++i) {
-    const auto senders = graph.neighbours(AgentId{i});
-    for (std::size_t slot = 0; slot < senders.size(); ++slot) {
-      const std::uint32_t j = senders[slot].value;
-      const auto theirs = graph.neighbours(AgentId{j});
-      const auto mine = std::find(theirs.begin(), theirs.end(), AgentId{i}) - theirs.begin();
-      if (works(j)) agents[i]->receive(slot, agents[j]->message_to(static_cast<std::size_t>(mine)));
-    }
-  }
-  for (auto& agent : agents) agent->end_round();
 }
 
 std::string state_of(const Agent& agent) {

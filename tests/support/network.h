@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,34 +19,31 @@ struct MethodCase {
   MethodOptions options;
   int work = 1;
 
-  bool is_druid() const { return keeps_theta() || has_curvature(); }
-  bool keeps_theta() const { return std::holds_alternative<DruidOptions>(options); }
-  bool has_curvature() const { return std::holds_alternative<CurvatureDruidOptions>(options); }
+  const DruidOptions* druid() const { return std::get_if<DruidOptions>(&options); }
+  bool keeps_theta() const { return druid() && druid()->theta_penalty; }
+  bool publishes_weights() const { return druid() && published_form(*druid()); }
   bool draws_batches() const;
 };
 
-/// Every method, each local model and link kind where there is a choice, tuned for problems as
-/// make_problem draws them (features of unit scale).
+/// Every method, each local model and kind of coupling where there is a choice, tuned for problems
+/// as make_problem draws them (features of unit scale).
 std::vector<MethodCase> every_method();
 
 /// Agents of one method; agent `holder` applies r where only one agent does.
 Agents make_agents_of(const MethodCase& method, const Instance& instance,
                       AgentId holder = AgentId{0});
 
-/// A simulator on one thread, everyone always active unless a schedule is given.
+/// A simulator on one thread, with all agents active in every round, unless options differ.
 struct SimulationOptions {
-  double participation = 1;
+  double participation = 1;              ///< of every agent
+  std::vector<double> participation_of;  ///< by agent, in place of the number above
+  AgentId holder{0};                     ///< applies r where only one agent does
   LinkFaults faults;
   std::uint64_t seed = 1;
   int threads = 1;
 };
 Simulator simulate(const MethodCase& method, const Instance& instance,
                    const SimulationOptions& options = {});
-
-/// One lock-step round, written out: the simulator's contract in ten lines.
-/// `works(i)`: whether agent i is activated.
-void play_round(Agents& agents, const Graph& graph, Round round, int work,
-                const std::function<bool(std::size_t)>& works);
 
 std::string state_of(const Agent& agent);
 Status restore(Agent& agent, const std::string& state);

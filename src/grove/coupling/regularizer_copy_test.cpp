@@ -16,10 +16,10 @@ void expect_near(const Vector& found, const Vector& expected) {
       << found.transpose() << " instead of " << expected.transpose();
 }
 
-Vector pull_at(const RegularizerCopy& theta, const Vector& x) {
-  Vector pull = Vector::Zero(2);
-  theta.add_gradient(x, pull);
-  return pull;
+Vector gradient_at(const RegularizerCopy& theta, const Vector& x) {
+  Vector gradient = Vector::Zero(2);
+  theta.add_gradient(x, gradient);
+  return gradient;
 }
 
 // r = 0.5 |x|_1, n = 2, mu_theta = 4: prox_{n r / mu} is soft-thresholding at 2 * 0.5 / 4 = 0.25.
@@ -28,25 +28,25 @@ Vector pull_at(const RegularizerCopy& theta, const Vector& x) {
 //   2. prox of (1.25, 0.2) = (1, 0)        lambda = (1, 0.4) + 4 (0, 0.1)   = (1, 0.8)
 //   3. prox of (1.25, 0.3) = (1, 0.05)     lambda = (1, 0.8) + 4 (0, 0.05)  = (1, 1)
 // and then lambda = n l1 = 1 is the subgradient of n r where theta is positive.
-TEST(RegularizerCopy, FollowsTheNumbersWorkedByHand) {
+TEST(RegularizerCopy, FollowsTheNumbersWorkedOutByHand) {
   RegularizerCopy theta({.l1 = 0.5, .regularized = 2}, 4, 2, Vector::Zero(2));
   EXPECT_EQ(theta.penalty(), 4);
   const Vector x = vector_of(1, 0.1);
   Vector buffer;
-  // pull at x = lambda + mu (x - theta)
-  expect_near(pull_at(theta, x), vector_of(4, 0.4));
+  // gradient at x = lambda + mu (x - theta)
+  expect_near(gradient_at(theta, x), vector_of(4, 0.4));
 
   theta.update(x, buffer);
   expect_near(theta.value(), vector_of(0.75, 0));
-  expect_near(pull_at(theta, vector_of(2, 0)), vector_of(1 + 4 * 1.25, 0.4));
+  expect_near(gradient_at(theta, vector_of(2, 0)), vector_of(1 + 4 * 1.25, 0.4));
 
   theta.update(x, buffer);
   expect_near(theta.value(), vector_of(1, 0));
-  expect_near(pull_at(theta, theta.value()), vector_of(1, 0.8));
+  expect_near(gradient_at(theta, theta.value()), vector_of(1, 0.8));
 
   theta.update(x, buffer);
   expect_near(theta.value(), vector_of(1, 0.05));
-  expect_near(pull_at(theta, theta.value()), vector_of(1, 1));
+  expect_near(gradient_at(theta, theta.value()), vector_of(1, 1));
 }
 
 // The box [-1, 0.5] does not scale with n: theta is the projection of x + lambda / mu.
@@ -55,14 +55,14 @@ TEST(RegularizerCopy, ProjectsOntoABox) {
   Vector buffer;
   theta.update(vector_of(3, -0.25), buffer);
   expect_near(theta.value(), vector_of(0.5, -0.25));
-  expect_near(pull_at(theta, theta.value()), vector_of(5, 0));
+  expect_near(gradient_at(theta, theta.value()), vector_of(5, 0));
 }
 
-TEST(RegularizerCopy, AddsToThePullThatIsThere) {
+TEST(RegularizerCopy, AddsToTheGradientThatIsGiven) {
   const RegularizerCopy theta({.l1 = 1, .regularized = 2}, 3, 1, vector_of(1, 1));
-  Vector pull = vector_of(10, 20);
-  theta.add_gradient(vector_of(2, 1), pull);
-  expect_near(pull, vector_of(13, 20));
+  Vector gradient = vector_of(10, 20);
+  theta.add_gradient(vector_of(2, 1), gradient);
+  expect_near(gradient, vector_of(13, 20));
 }
 
 TEST(RegularizerCopy, SavedStateContinuesExactly) {
@@ -76,7 +76,7 @@ TEST(RegularizerCopy, SavedStateContinuesExactly) {
   loaded.load(reader);
   EXPECT_TRUE(reader.finished());
   EXPECT_EQ(loaded.value(), original.value());
-  EXPECT_EQ(pull_at(loaded, vector_of(3, 4)), pull_at(original, vector_of(3, 4)));
+  EXPECT_EQ(gradient_at(loaded, vector_of(3, 4)), gradient_at(original, vector_of(3, 4)));
 }
 
 }  // namespace

@@ -7,38 +7,38 @@
 namespace grove {
 namespace {
 
-/// Activations until the weight was raised; 0: not within 1000.
-int first_change(double disagreement, double movement, double decay, double depth = 2) {
+/// Activations until the weights were raised; 0 if they were not within 1000.
+int first_change(double squared_residual, double squared_step, double decay, double depth = 2) {
   ResidualBalancing balancing;
   for (int k = 1; k <= 1000; ++k) {
-    balancing.add_step(movement);
-    if (balancing.observe(disagreement, depth)) return k;
-    disagreement *= decay;
-    movement *= decay;
+    balancing.add_step(squared_step);
+    if (balancing.observe(squared_residual, depth)) return k;
+    squared_residual *= decay;
+    squared_step *= decay;
   }
   return 0;
 }
 
-TEST(ResidualBalancing, RaisesWhereAgentsDisagreeAndStandStill) {
+TEST(ResidualBalancing, RaisesWeightsWhereAgentsDisagreeAndHardlyMove) {
   EXPECT_EQ(first_change(1, 1e-3, 0.999), 28);  // two windows of 10 + 2 * 2
   EXPECT_EQ(first_change(1, 1e-3, 0.999, 20), 100);
 }
 
-TEST(ResidualBalancing, LeavesLinksAloneThatMakeProgress) {
+TEST(ResidualBalancing, LeavesWeightsAsTheyAreWhereResidualsDecrease) {
   EXPECT_EQ(first_change(1, 1e-3, 0.8), 0);  // 0.8^14 = 0.04
 }
 
-TEST(ResidualBalancing, LeavesLinksAloneWhereAgentsMoveAsMuchAsTheyDisagree) {
+TEST(ResidualBalancing, LeavesWeightsAsTheyAreWhereAgentsMoveAsMuchAsTheyDisagree) {
   EXPECT_EQ(first_change(1, 0.1, 0.999), 0);
 }
 
-TEST(ResidualBalancing, DoesNotMindTheScale) {
+TEST(ResidualBalancing, DoesNotDependOnTheScale) {
   for (const double scale : {1e-30, 1e-12, 1e12})
     EXPECT_EQ(first_change(scale, 1e-3 * scale, 0.999), 28);
 }
 
-// Twenty activations to every news of the neighbours: what an agent moves in between counts.
-TEST(ResidualBalancing, AddsUpWhatAnAgentMovesBetweenNews) {
+// Twenty activations between two observations of the neighbours: all their steps count.
+TEST(ResidualBalancing, AddsUpTheStepsBetweenObservations) {
   ResidualBalancing still, moving;
   bool raised = false;
   for (int k = 0; k < 28; ++k) {
@@ -50,7 +50,7 @@ TEST(ResidualBalancing, AddsUpWhatAnAgentMovesBetweenNews) {
   EXPECT_TRUE(raised);
 }
 
-TEST(ResidualBalancing, ComesToAnEnd) {
+TEST(ResidualBalancing, MakesALimitedNumberOfChanges) {
   ResidualBalancing balancing;
   int changes = 0;
   for (int k = 0; k < 100000; ++k) changes += balancing.observe(1, 2);

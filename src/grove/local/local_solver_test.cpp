@@ -43,11 +43,13 @@ std::unique_ptr<const Objective> logistic() {
   return make_shard_objective({spiral_rows(), spiral_targets()}, {.loss = LogisticLoss{}});
 }
 
+const Regularizer no_regularizer;
+
 struct Step {
   Vector anchor = Vector::Zero(2);
-  Vector pull = vector_of(1, 0);
-  double stiffness = 0.5;
-  double tether = 0.5;
+  Vector coupling_gradient = vector_of(1, 0);
+  double penalty_sum = 0.5;
+  double center_weight = 0.5;
   int local_steps = 1;
   Round round = 1;
 };
@@ -61,9 +63,10 @@ Vector solve(LocalSolver& solver, const Objective& objective, const Step& step,
   Cost own;
   solver.solve({.objective = objective,
                 .anchor = step.anchor,
-                .pull = step.pull,
-                .stiffness = step.stiffness,
-                .tether = step.tether},
+                .coupling_gradient = step.coupling_gradient,
+                .center_weight = {step.center_weight},
+                .penalty_sum = {step.penalty_sum},
+                .regularizer = no_regularizer},
                {.seed = 5, .agent = AgentId{2}, .activation = {step.round, step.local_steps}},
                workspace, cost ? *cost : own);
   return workspace.point;
@@ -84,9 +87,9 @@ void expect_near(const Vector& found, const Vector& expected, double tolerance =
       << found.transpose() << " instead of " << expected.transpose();
 }
 
-// The minimizer of the augmented model solves (H + 0.5 I) v = (3, 2) - pull + 0.5 anchor:
-// from anchor 0 with pull (1, 0): [1.5 0.5; 0.5 1] v = (2, 2), v = (0.8, 1.6);
-// from anchor (1, -1): right-hand side (2.5, 1.5), v = (1.4, 0.8).
+// The minimizer of the augmented model solves (H + 0.5 I) v = (3, 2) - g + 0.5 anchor, where g is
+// the gradient of the coupling: from anchor 0 with g = (1, 0): [1.5 0.5; 0.5 1] v = (2, 2), v =
+// (0.8, 1.6); from anchor (1, -1): right-hand side (2.5, 1.5), v = (1.4, 0.8).
 TEST(NewtonSteps, OneStepSolvesAQuadraticExactly) {
   const auto f = quadratic();
   expect_near(solve(NewtonSteps{}, *f, {}), vector_of(0.8, 1.6));
@@ -100,15 +103,16 @@ TEST(NewtonSteps, FurtherAugmentedStepsStayAtTheSolutionOfAQuadratic) {
 // Linearized with eps = 0.1: the first step is the same; the second sees the gradient
 // H v - (3, 2) + (1, 0) + 0.1 v = (-0.32, -0.64) at v = (0.8, 1.6), hence moves by (0, 0.64).
 // The steps tend to the solution of (H + 0.1 I) v = (2, 2): v = (0.2, 1.2) / 0.41 .
-TEST(NewtonSteps, LinearizedStepsFollowTheNumbersWorkedByHand) {
+TEST(NewtonSteps, LinearizedStepsFollowTheNumbersWorkedOutByHand) {
   const auto f = quadratic();
-  expect_near(solve(NewtonSteps{}, *f, {.tether = 0.1, .local_steps = 2}), vector_of(0.8, 2.24));
-  expect_near(solve(NewtonSteps{}, *f, {.tether = 0.1, .local_steps = 300}),
+  expect_near(solve(NewtonSteps{}, *f, {.center_weight = 0.1, .local_steps = 2}),
+              vector_of(0.8, 2.24));
+  expect_near(solve(NewtonSteps{}, *f, {.center_weight = 0.1, .local_steps = 300}),
               vector_of(0.2 / 0.41, 1.2 / 0.41), 1e-12);
 }
 
-// gradient + pull at 0 is (-2, -2); divided by the stiffness 0.5 it leads to (4, 4).
-TEST(GradientStep, IsScaledByTheStiffnessAlone) {
+// The gradient of the model at 0 is (-2, -2); divided by the penalty sum 0.5 it leads to (4, 4).
+TEST(GradientStep, IsScaledByThePenaltySumAlone) {
   expect_near(solve(GradientStep{}, *quadratic(), {}), vector_of(4, 4));
   expect_near(solve(GradientStep{}, *quadratic(), {.local_steps = 9}), vector_of(4, 4));
 }
@@ -125,21 +129,21 @@ TEST(BfgsStep, FollowsTheTextbookUpdate) {
   const Vector first = solve(*solver, *f, {});
   expect_near(first, vector_of(2, 2) / (approximation(0, 0) + 0.5));
 
-  Vector x = first, moved = first;  // from x = 0
-  for (int step = 0; step < 6; ++step) {
-    const Vector change = hessian * moved, predicted = approximation * moved;
-    approximation += change * change.transpose() / change.dot(moved) -
-                     predicted * predicted.transpose() / predicted.dot(moved);
+  Vector x = first, step = first;  // from x = 0
+  for (int k = 0; k < 6; ++k) {
+    const Vector change = hessian * step, predicted = approximation * step;
+    approximation += change * change.transpose() / change.dot(step) -
+                     predicted * predicted.transpose() / predicted.dot(step);
     const Vector gradient = hessian * x - vector_of(3, 2) + vector_of(1, 0);
     const Vector expected = x - (approximation + 0.5 * eye).llt().solve(gradient);
     const Vector found = solve(*solver, *f, {.anchor = x});
     expect_near(found, expected, 1e-12);
-    moved = found - x;
+    step = found - x;
     x = found;
   }
 }
 
-TEST(BfgsStep, StandingStillTeachesNothing) {
+TEST(BfgsStep, AnActivationAtTheSamePointDoesNotUpdateTheApproximation) {
   const auto f = quadratic();
   const auto solver = make_local_solver(BfgsStep{}, *f);
   const Vector first = solve(*solver, *f, {});
@@ -150,7 +154,7 @@ TEST(BfgsStep, StandingStillTeachesNothing) {
 Vector model_gradient(const Vector& v, const Step& step) {
   const DenseRows rows = spiral_rows();
   const Vector targets = spiral_targets();
-  Vector gradient = step.pull + step.tether * (v - step.anchor);
+  Vector gradient = step.coupling_gradient + step.center_weight * (v - step.anchor);
   for (Index j = 0; j < rows.rows(); ++j)
     gradient +=
         (1 / (1 + std::exp(-rows.row(j).dot(v))) - targets[j]) / 30 * rows.row(j).transpose();
@@ -161,7 +165,7 @@ TEST(ExactSolve, EndsBelowItsToleranceHoweverFarItStarts) {
   const auto f = logistic();
   for (const double tolerance : {1e-3, 1e-5, 1e-10})
     for (const double far : {0.0, 1.0, 50.0}) {
-      const Step step{.anchor = vector_of(far, -far), .stiffness = 1e-3, .tether = 1e-3};
+      const Step step{.anchor = vector_of(far, -far), .penalty_sum = 1e-3, .center_weight = 1e-3};
       const Vector end = solve(ExactSolve{.tolerance = tolerance}, *f, step);
       EXPECT_LE(model_gradient(end, step).norm(), tolerance) << "from " << far;
     }
@@ -170,11 +174,11 @@ TEST(ExactSolve, EndsBelowItsToleranceHoweverFarItStarts) {
 TEST(ExactSolve, TakesAStepEvenWhereTheToleranceIsMet) {
   const auto f = quadratic();
   const Vector near = vector_of(0.8, 1.6 + 1e-7);
-  const Step step{.anchor = near, .pull = vector_of(1, 0) + 0.5 * near};
+  const Step step{.anchor = near, .coupling_gradient = vector_of(1, 0) + 0.5 * near};
   expect_near(solve(ExactSolve{.tolerance = 1e-3}, *f, step), vector_of(0.8, 1.6), 1e-13);
 }
 
-// The batches a step drew are known from the key; the step is then the Newton step of the two
+// The batches that a step drew are known from the key; the step is then the Newton step of the two
 // means, worked out by plain loops.
 TEST(MiniBatches, AStepUsesItsOwnGradientAndHessianBatches) {
   const auto f = logistic();
@@ -189,7 +193,7 @@ TEST(MiniBatches, AStepUsesItsOwnGradientAndHessianBatches) {
              workspace);
   const auto hessian_rows = workspace.rows;
 
-  Vector gradient = vector_of(1, 0);  // the pull; the tether is slack at the anchor
+  Vector gradient = vector_of(1, 0);  // of the coupling, at the anchor
   for (const auto j : gradient_rows)
     gradient +=
         (1 / (1 + std::exp(-rows.row(j).dot(x))) - targets[j]) / 5 * rows.row(j).transpose();
@@ -210,6 +214,8 @@ TEST(MiniBatches, AsLargeAsTheShardTheyAreFullBatches) {
   const Vector full = solve(*make_local_solver(NewtonSteps{}, *f), *f, step, &full_cost);
   const Vector batched = solve(*make_local_solver(clamped, *f), *f, step, &clamped_cost);
   expect_near(batched, full);
+  // The safeguard of full batches evaluates one gradient more, at the end of the last step.
+  clamped_cost.gradient_samples += static_cast<std::uint64_t>(f->samples());
   EXPECT_EQ(clamped_cost, full_cost);
 }
 
@@ -277,8 +283,7 @@ class Overflowing final : public Objective {
   mutable int evaluations = 0;
 };
 
-// What a user then reads is that the run diverged, and not a step along a gradient that nobody
-// solved for.
+// A run that cannot go on must show as diverged instead of taking steps of another kind.
 TEST(LocalSolvers, AStepThatCannotBeSolvedForIsNotANumber) {
   for (const LocalSolverOptions& options :
        {LocalSolverOptions(NewtonSteps{FullBatches{}}),
@@ -287,16 +292,20 @@ TEST(LocalSolvers, AStepThatCannotBeSolvedForIsNotANumber) {
     const Overflowing f;
     Workspace workspace;
     workspace.fit(2);
-    workspace.pull = vector_of(1, 1);
+    workspace.coupling_gradient = vector_of(1, 1);
     workspace.point = vector_of(1, 2);
     const Vector anchor = workspace.point;
     Cost cost;
     make_local_solver(options, f)
-        ->solve(
-            {.objective = f, .anchor = anchor, .pull = workspace.pull, .stiffness = 1, .tether = 1},
-            {.activation = {.round = 1, .local_steps = 5}}, workspace, cost);
+        ->solve({.objective = f,
+                 .anchor = anchor,
+                 .coupling_gradient = workspace.coupling_gradient,
+                 .center_weight = {1},
+                 .penalty_sum = {1},
+                 .regularizer = no_regularizer},
+                {.activation = {.round = 1, .local_steps = 5}}, workspace, cost);
     EXPECT_TRUE(workspace.point.array().isNaN().all()) << options.index();
-    EXPECT_LE(f.evaluations, 2) << options.index() << " went on";
+    EXPECT_LE(f.evaluations, 2) << options.index() << " continued";
   }
 }
 

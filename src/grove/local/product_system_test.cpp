@@ -52,6 +52,8 @@ struct Shard {
   std::unique_ptr<const Objective> objective;
 };
 
+const Regularizer no_regularizer;
+
 Vector random_vector(Index dimension, std::uint64_t seed) {
   KeyedRandom random(RandomKey{.seed = seed, .purpose = Purpose::synthetic});
   Vector result(dimension);
@@ -59,7 +61,7 @@ Vector random_vector(Index dimension, std::uint64_t seed) {
   return result;
 }
 
-TEST(ProductSystem, SolvesAsTheDenseHessianWorkedOutByLoopsSays) {
+TEST(ProductSystem, SolvesLikeTheDenseHessianWorkedOutByLoops) {
   const Shard shard(150, 40);
   ObjectiveScratch scratch;
   ProductSystem system;
@@ -67,7 +69,11 @@ TEST(ProductSystem, SolvesAsTheDenseHessianWorkedOutByLoopsSays) {
     const Vector x = random_vector(40, seed), right = random_vector(40, 10 + seed);
     system.take(*shard.objective, x, Batch::all(), nullptr, scratch);
     Vector found = right;
-    system.solve({.objective = *shard.objective, .anchor = x, .pull = x, .stiffness = 0.05},
+    system.solve({.objective = *shard.objective,
+                  .anchor = x,
+                  .coupling_gradient = x,
+                  .penalty_sum = {0.05},
+                  .regularizer = no_regularizer},
                  Batch::all(), 1e-13, scratch, found);
     const Matrix matrix = shard.hessian(x) + 0.05 * Matrix::Identity(40, 40);
     const Vector expected = matrix.colPivHouseholderQr().solve(right);
@@ -76,7 +82,7 @@ TEST(ProductSystem, SolvesAsTheDenseHessianWorkedOutByLoopsSays) {
 }
 
 // A diagonal matrix with six large eigenvalues among a hundred near one.
-TEST(PairedInverse, SparesConjugateGradientsTheEigenvaluesItHasSeen) {
+TEST(PairedInverse, NeedsFewerProductsOnceTheLargestEigenvaluesAreKnown) {
   Vector diagonal = Vector::LinSpaced(100, 1, 1.2);
   diagonal.head(6) << 100, 300, 700, 1000, 2000, 5000;
   PairedInverse known, next;
@@ -110,16 +116,17 @@ Vector solve(const NewtonSteps& options, const Shard& shard, int steps) {
   Workspace workspace;
   workspace.fit(dimension);
   const Vector anchor = Vector::Zero(dimension);
-  Vector pull = Vector::Zero(dimension);
-  pull[0] = 0.1;
+  Vector coupling_gradient = Vector::Zero(dimension);
+  coupling_gradient[0] = 0.1;
   workspace.point = anchor;
   Cost cost;
   make_local_solver(options, *shard.objective)
       ->solve({.objective = *shard.objective,
                .anchor = anchor,
-               .pull = pull,
-               .stiffness = 0.05,
-               .tether = 0.05},
+               .coupling_gradient = coupling_gradient,
+               .center_weight = {0.05},
+               .penalty_sum = {0.05},
+               .regularizer = no_regularizer},
               {.activation = {1, steps}}, workspace, cost);
   return workspace.point;
 }

@@ -10,17 +10,19 @@
 namespace grove {
 namespace {
 
-constexpr double sufficient = 1e-4;  ///< share of the predicted that a step must keep (Armijo)
-constexpr double rounding = 1e-11;   ///< relative decreases below it cannot be told from none
+constexpr double sufficient = 1e-4;  ///< share of the predicted decrease (Armijo)
+constexpr double rounding = 1e-11;   ///< relative decreases below it are rounding errors
+constexpr int exact_steps = 100;     ///< damped Newton on a strongly convex model needs far fewer
 constexpr int steps_per_anchor = 5;  ///< steps that one gradient over all samples corrects
-constexpr Index groups = 10;         ///< into which a batch is split to see how noisy its mean is
-constexpr double noise_limit = 0.5;  ///< of a gradient, relative to what the step makes of it
+constexpr Index groups = 10;         ///< of a batch, to estimate the noise of its mean
+constexpr double noise_limit = 0.5;  ///< norm test: noise over the norm of system step
 
 bool below_rounding(double predicted, double value) {
   return !(predicted > rounding * (1e-300 + std::abs(value)));
 }
 
-/// On a quadratic a Newton step gains half of its predicted, and nothing is left to gain.
+/// Ratio test: on a quadratic a Newton step decreases the model by half of the predicted, and the
+/// next step would gain nothing.
 bool is_quadratic(double gained, double predicted) {
   return std::abs(gained / (0.5 * predicted) - 1) < 0.1;
 }
@@ -48,28 +50,29 @@ struct ProximalNewton::Job {
   const SolverTurn& turn;
   Workspace& workspace;
   Cost& cost;
-  std::uint64_t draws = 0;  ///< numbers the batches of an activation
-  bool coupling_added = false;     ///< last_ is, to this model
+  std::uint64_t draws = 0;      ///< numbers the batches of an activation
+  bool last_is_coupled = false;  ///< last_ has the terms of this model
+  Batch hessian_batch = Batch::all();
 
   Vector& point() { return workspace.point; }
   void add_coupling(Evaluation& evaluation) const {
-    evaluation.beyond_objective = model.value_beyond_objective(evaluation.at, evaluation.center_gradient, workspace);
+    evaluation.beyond_objective =
+        model.value_beyond_objective(evaluation.at, evaluation.center_gradient, workspace);
   }
-  double product_norm_to(const Vector& end, const KeptHessian& curvature) {
+  double product_norm_to(const Vector& end, const KeptHessian& hessian) {
     workspace.trial = end - workspace.point;
-    return curvature.product_norm(workspace.trial, workspace.product);
+    return hessian.product_norm(workspace.trial, workspace.product);
   }
 };
 
-/// Of the model's smooth part without the pull: of f, and of the coupling.
+/// The gradient of the model's smooth part is their sum and the coupling gradient.
 struct ProximalNewton::SmoothGradient {
   const Vector& gradient;
   const Vector& center_gradient;
 };
 
-ProximalNewton::ProximalNewton(const ProximalNewtonSteps& options, const Objective& objective)
-    : sampling_(options.sampling),
-      stop_when_quadratic_(options.stop_when_quadratic),
+ProximalNewton::ProximalNewton(const Sampling& sampling, const Objective& objective)
+    : sampling_(sampling),
       dimension_(objective.dimension()),
       samples_(objective.samples()),
       gradient_batch_(std::visit(
@@ -77,16 +80,39 @@ ProximalNewton::ProximalNewton(const ProximalNewtonSteps& options, const Objecti
       hessian_batch_(std::visit([&](const auto& kind) { return Sizes{samples_}.hessian(kind); },
                                 sampling_)) {}
 
+ProximalNewton::ProximalNewton(const ProximalNewtonSteps& options, const Objective& objective)
+    : ProximalNewton(options.sampling, objective) {
+  budget_.stop_when_quadratic = options.stop_when_quadratic;
+}
+
+/// Batches that grow need a kept Hessian: it tells whether they are large enough.
+ProximalNewton::ProximalNewton(const NewtonSteps& options, const Objective& objective)
+    : ProximalNewton(options.sampling, objective) {
+  if (std::holds_alternative<FullBatches>(sampling_) ||
+      std::holds_alternative<MiniBatches>(sampling_))
+    fresh_.emplace(dimension_, options.largest_stored);
+}
+
+ProximalNewton::ProximalNewton(const ExactSolve& options, const Objective& objective)
+    : ProximalNewton(FullBatches{}, objective) {
+  budget_ = {.steps = exact_steps, .gradient_tolerance = options.tolerance};
+  takes_all_steps_ = true;
+  fresh_.emplace(dimension_, /*largest_stored=*/dimension_);
+}
+
 void ProximalNewton::solve(const LocalModel& model, const SolverTurn& turn, Workspace& workspace,
                            Cost& cost) {
-  minimize(model,
-           {.steps = turn.activation.local_steps, .stop_when_quadratic = stop_when_quadratic_},
-           turn, workspace, cost);
+  NewtonBudget budget = budget_;
+  if (!takes_all_steps_) budget.steps = turn.activation.local_steps;
+  minimize(model, budget, turn, workspace, cost);
 }
 
 int ProximalNewton::minimize(const LocalModel& model, const NewtonBudget& budget,
-                            const SolverTurn& turn, Workspace& workspace, Cost& cost) {
+                             const SolverTurn& turn, Workspace& workspace, Cost& cost) {
   Job job{model, budget, turn, workspace, cost};
+  if (fresh_) fresh_->begin_activation();
+  if (const auto* sizes = std::get_if<MiniBatches>(&sampling_))
+    return step_on_minibatches(job, *sizes);
   if (std::holds_alternative<VarianceReduced>(sampling_)) return step_with_anchors(job);
   if (std::holds_alternative<AdaptiveBatches>(sampling_)) return step_on_growing_batches(job);
   return step_on_all(job, budget.steps);
@@ -97,10 +123,13 @@ int ProximalNewton::step_on_all(Job& job, int steps) {
   HessianDetail least = job.budget.sketch > 0 ? HessianDetail::sketch : HessianDetail::whole;
   for (int step = 1; step <= steps; ++step) {
     evaluate_all(job);
+    if (step > 1 && is_stationary(job)) return step - 1;
     prepare_hessian(job, least);
     propose(job, job.point(), {last_.gradient, last_.center_gradient}, proposal_);
     if (below_rounding(proposal_.predicted, last_.model_value())) {
       job.point() = proposal_.target;
+      // The paper's steps are taken to the end: a linearized model converges only linearly.
+      if (fresh_ && !job.budget.gradient_tolerance && job.point().allFinite()) continue;
       return step;
     }
     const double gained = advance(job, Batch::all(), last_);
@@ -113,8 +142,36 @@ int ProximalNewton::step_on_all(Job& job, int steps) {
   return steps;
 }
 
-/// One pass over all samples serves the first of several steps as gradient, the others as control
-/// variate (SVRG), and the activation before as safeguard.
+bool ProximalNewton::is_stationary(const Job& job) const {
+  const auto& tolerance = job.budget.gradient_tolerance;
+  return tolerance &&
+         (last_.gradient + job.model.coupling_gradient + last_.center_gradient).norm() <=
+             *tolerance;
+}
+
+/// The paper's steps, eq. (10), without a safeguard: a sampled value does not distinguish an
+/// overshoot from noise.
+int ProximalNewton::step_on_minibatches(Job& job, const MiniBatches& sizes) {
+  const Index gradient_size = std::min(sizes.gradient, samples_);
+  const Index hessian_size = std::min(sizes.hessian, samples_);
+  for (int step = 0; step < job.budget.steps; ++step) {
+    const auto batch = [&](Purpose purpose, Index size) {
+      return draw_batch_or_all(batch_key(job.turn, purpose, static_cast<std::uint64_t>(step)), size,
+                               samples_, job.workspace);
+    };
+    sampled_.at = job.point();
+    evaluate(job, batch(Purpose::gradient_batch, gradient_size), sampled_);
+    job.add_coupling(sampled_);
+    compute_fresh(job, batch(Purpose::hessian_batch, hessian_size));
+    propose(job, job.point(), {sampled_.gradient, sampled_.center_gradient}, proposal_);
+    job.point() = proposal_.target;
+    if (!job.point().allFinite()) return step + 1;
+  }
+  return job.budget.steps;
+}
+
+/// SVRG. One pass over all samples is the gradient of the first of several steps, the control
+/// variate of the others, and the safeguard of the steps before.
 int ProximalNewton::step_with_anchors(Job& job) {
   double first_predicted = 0;
   int done = 0;
@@ -148,7 +205,7 @@ int ProximalNewton::step_with_anchors(Job& job) {
   return done;
 }
 
-/// From where the proposal leads, to later_.target.
+/// Steps from the proposal's target to later_.target.
 void ProximalNewton::anchored_steps(Job& job, int steps) {
   later_.target = proposal_.target;
   for (int k = 0; k < steps; ++k) {
@@ -159,7 +216,7 @@ void ProximalNewton::anchored_steps(Job& job, int steps) {
   }
 }
 
-/// The gradient over a batch, corrected by what the batch says at the anchor, where all is known.
+/// The gradient over a batch, corrected by its error at the anchor, where the whole is known.
 const Vector& ProximalNewton::anchored_gradient(Job& job, const Vector& at) {
   const Batch batch = draw(job, Purpose::gradient_batch, gradient_batch_);
   sampled_.at = at;
@@ -171,15 +228,14 @@ const Vector& ProximalNewton::anchored_gradient(Job& job, const Vector& at) {
   return anchored_;
 }
 
-/// Whether the gradient over a batch at the end of the steps is off by too much of what led there.
+/// Norm test of the gradient over a batch, at the end of the steps.
 bool ProximalNewton::is_noisy(Job& job) {
   if (gradient_batch_ == samples_) return false;
   const double noise = (anchored_gradient(job, next_.at) - next_.gradient).norm();
   return noise > noise_limit * job.product_norm_to(next_.at, hessian_);
 }
 
-/// A batch grows until its gradient's noise is below the gradient that the step answers to; a batch
-/// that has become the shard stays it.
+/// A batch grows until its gradient passes the norm test. Once it has all samples, it keeps them.
 int ProximalNewton::step_on_growing_batches(Job& job) {
   double first_predicted = 0;
   for (int step = 1; step <= job.budget.steps; ++step) {
@@ -193,7 +249,7 @@ int ProximalNewton::step_on_growing_batches(Job& job) {
     const double allowed = noise_limit * job.product_norm_to(proposal_.target, hessian_);
     if (!(squared_noise <= allowed * allowed)) {
       gradient_batch_ = std::min(samples_, 2 * gradient_batch_);
-      --step;  // a evaluate_all at the noise is no step
+      --step;  // no step was taken
       continue;
     }
     if (below_rounding(proposal_.predicted, sampled_.model_value())) {
@@ -217,8 +273,8 @@ void ProximalNewton::evaluate(Job& job, Batch batch, Evaluation& at) const {
 }
 
 /// The mean over the batch at the point, from means of groups. Returns the variance of its
-/// gradient, which the scatter of the groups tells, less what drawing without replacement takes
-/// from it.
+/// gradient, estimated from the scatter of the groups and corrected for drawing without
+/// replacement.
 double ProximalNewton::evaluate_in_groups(Job& job, Batch batch, Evaluation& mean) {
   const auto rows = batch.rows();
   const Index size = static_cast<Index>(rows.size()), count = std::min(groups, size);
@@ -239,23 +295,30 @@ double ProximalNewton::evaluate_in_groups(Job& job, Batch batch, Evaluation& mea
   return left_out * (squares - mean.gradient.squaredNorm()) / static_cast<double>(count - 1);
 }
 
-/// Value and gradient over all samples at the point; known if the last activation ended there.
+/// Value and gradient over all samples at the point. They are known if the last step ended there.
 void ProximalNewton::evaluate_all(Job& job) {
   const bool known = last_.at.size() > 0 && last_.at == job.point();
-  if (known && job.coupling_added) return;
+  if (known && job.last_is_coupled) return;
   if (!known) {
     last_.at = job.point();
     evaluate(job, Batch::all(), last_);
   }
   job.add_coupling(last_);
-  job.coupling_added = true;
+  job.last_is_coupled = true;
 }
 
-/// A Hessian that failed was computed too far away, or over too few samples.
+void ProximalNewton::compute_fresh(Job& job, Batch batch) {
+  fresh_->compute(job.model.objective, job.point(), batch, job.workspace);
+  job.hessian_batch = batch;
+  job.cost.hessian_samples += batch.whole() ? samples_ : static_cast<Index>(batch.rows().size());
+}
+
+/// A Hessian that failed the secant test was computed too far away, or over too few samples.
 void ProximalNewton::prepare_hessian(Job& job, HessianDetail least) {
+  if (fresh_) return compute_fresh(job, Batch::all());
   if (hessian_.known() && !hessian_failed_ && (least == HessianDetail::sketch || detail_ == least))
     return;
-  // Of fewer than 2 d samples steps overshoot; of more than half it saves little.
+  // With fewer than 2 d samples steps overshoot; with more than half of them little is saved.
   const Index sketch = std::max(samples_ / 4, 2 * job.point().size());
   detail_ = HessianDetail::whole;
   if (least == HessianDetail::sketch && hessian_batch_ == samples_ && 2 * sketch <= samples_) {
@@ -273,22 +336,29 @@ void ProximalNewton::prepare_hessian(Job& job, HessianDetail least) {
 }
 
 /// `at` may be the target of the proposal that is filled in.
-void ProximalNewton::propose(Job& job, const Vector& at, const SmoothGradient& slope, Proposal& proposal) {
+void ProximalNewton::propose(Job& job, const Vector& at, const SmoothGradient& gradient,
+                             Proposal& proposal) {
   const LocalModel& model = job.model;
   Vector& whole = job.workspace.gradient;
-  whole = slope.gradient + model.coupling_gradient + slope.center_gradient;
-  const Vector& target = hessian_.target(model, at, whole, job.workspace.quadratic);
+  whole = gradient.gradient + model.coupling_gradient + gradient.center_gradient;
   job.cost.solves += 1;
+  if (fresh_) {
+    job.workspace.trial_gradient = whole;
+    fresh_->solve(model, job.hessian_batch, at, whole, proposal.target, job.workspace);
+    proposal.predicted = job.workspace.trial_gradient.dot(whole);
+    return;
+  }
+  const Vector& target = hessian_.target(model, at, whole, job.workspace.quadratic);
   proposal.predicted = whole.dot(at - target);
   if (!model.regularizer.trivial())
     proposal.predicted += model.regularizer.value(at) - model.regularizer.value(target);
-  // The minimization has kept the slope of its quadratic: system (target - at) is what it changed.
+  // The minimization has kept the gradient of its quadratic, which changed by system (target - at).
   proposal.step_curvature = (target - at).dot(job.workspace.quadratic.slope - whole);
   proposal.target = target;
 }
 
-/// Moves towards the target as far as lowers the model over the batch: the whole way, or half of
-/// it, or half of that. Returns what the model lost.
+/// Backtracking from the target: halves the step until the model over the batch decreases
+/// sufficiently. Returns the decrease.
 double ProximalNewton::advance(Job& job, Batch batch, Evaluation& here) {
   const double before = here.model_value();
   double length = 1;
@@ -308,14 +378,17 @@ double ProximalNewton::advance(Job& job, Batch batch, Evaluation& here) {
   return gained;
 }
 
-/// `here` becomes next_. The system holds that much against the step, step'system step.
+/// `here` becomes next_. A kept Hessian must pass the secant test along the step, of which
+/// step_curvature = step'system step.
 void ProximalNewton::accept(Job& job, Evaluation& here, double step_curvature) {
-  Vector& step = job.workspace.trial;
-  step = next_.at - here.at;
-  const double gradient_change = step.dot(next_.gradient - here.gradient);
-  job.workspace.displacement = next_.center_gradient - here.center_gradient;
-  const double stiffness = job.model.penalty_along(step, job.workspace.displacement);
-  if (!secant_test(gradient_change, step_curvature, stiffness)) hessian_failed_ = true;
+  if (!fresh_) {
+    Vector& step = job.workspace.trial;
+    step = next_.at - here.at;
+    const double gradient_change = step.dot(next_.gradient - here.gradient);
+    job.workspace.displacement = next_.center_gradient - here.center_gradient;
+    const double penalty = job.model.penalty_along(step, job.workspace.displacement);
+    if (!secant_test(gradient_change, step_curvature, penalty)) hessian_failed_ = true;
+  }
   job.point() = next_.at;
   std::swap(here, next_);
 }
@@ -335,6 +408,7 @@ void ProximalNewton::ensure_hessian(HessianDetail detail, const Objective& objec
 }
 
 void ProximalNewton::save(ByteWriter& writer) const {
+  if (fresh_) fresh_->save(writer);
   writer.put(gradient_batch_);
   writer.put(hessian_batch_);
   writer.put(hessian_failed_);
@@ -347,6 +421,7 @@ void ProximalNewton::save(ByteWriter& writer) const {
 }
 
 void ProximalNewton::load(ByteReader& reader) {
+  if (fresh_) fresh_->load(reader);
   reader.get(gradient_batch_);
   reader.get(hessian_batch_);
   reader.get(hessian_failed_);

@@ -28,6 +28,8 @@ Vector targets_of(bool alike) {
   return targets;
 }
 
+const Regularizer no_regularizer;
+
 struct Trial {
   bool alike = false;
   DenseRows rows = rows_of(alike);
@@ -35,17 +37,20 @@ struct Trial {
   std::unique_ptr<const Objective> objective =
       make_shard_objective({rows, targets}, {.loss = LogisticLoss{}});
   Vector anchor = Vector::Zero(2);
-  Vector pull = Vector::Unit(2, 0) * 0.1;
-  double coupling = 0.05;
+  Vector coupling_gradient = Vector::Unit(2, 0) * 0.1;
+  double penalty_sum = 0.05;
   Cost cost;
+
+  LocalModel model() const {
+    return {*objective, anchor, coupling_gradient, {penalty_sum}, {penalty_sum}, no_regularizer};
+  }
 
   /// One activation of the solver from the anchor.
   Vector activate(ProximalNewton& newton, int steps, Round round = 1) {
     Workspace workspace;
     workspace.fit(2);
     workspace.point = anchor;
-    const Regularizer none;
-    newton.minimize({*objective, anchor, pull, {coupling}, {coupling}, none}, {.steps = steps},
+    newton.minimize(model(), {.steps = steps},
                     {.seed = 5, .agent = AgentId{2}, .activation = {round, steps}}, workspace,
                     cost);
     return workspace.point;
@@ -69,7 +74,7 @@ struct Trial {
     return sum / static_cast<double>(of.size());
   }
   Vector model_gradient(const Vector& v) const {
-    return mean_gradient(everyone(), v) + pull + coupling * (v - anchor);
+    return mean_gradient(everyone(), v) + coupling_gradient + penalty_sum * (v - anchor);
   }
   static std::vector<std::uint32_t> everyone() {
     std::vector<std::uint32_t> all(samples);
@@ -87,30 +92,36 @@ std::vector<std::uint32_t> drawn(Purpose purpose, std::uint64_t number, Index si
 }
 
 // Two steps. The first follows the gradient over all samples; the second that of its own batch,
-// corrected by what the batch says at the anchor. Both use the Hessian of batch number 0.
+// corrected by the difference between batch and all samples at the anchor. Both use the Hessian of
+// batch number 0.
 TEST(VarianceReducedNewton, StepsFollowTheAnchoredGradientWorkedOutByLoops) {
   Trial trial;
-  ProximalNewton newton(VarianceReduced{.gradient = 40, .hessian = 80}, samples);
+  ProximalNewton newton(
+      ProximalNewtonSteps{.sampling = VarianceReduced{.gradient = 40, .hessian = 80}},
+      *trial.objective);
   const Vector found = trial.activate(newton, 2);
 
   const auto gradient_rows = drawn(Purpose::gradient_batch, 1, 40);
   const Matrix system = trial.mean_hessian(drawn(Purpose::hessian_batch, 0, 80), trial.anchor) +
-                        trial.coupling * Matrix::Identity(2, 2);
+                        trial.penalty_sum * Matrix::Identity(2, 2);
   const Vector first = trial.anchor - system.llt().solve(trial.model_gradient(trial.anchor));
   const Vector gradient = trial.mean_gradient(Trial::everyone(), trial.anchor) +
                           trial.mean_gradient(gradient_rows, first) -
-                          trial.mean_gradient(gradient_rows, trial.anchor) + trial.pull +
-                          trial.coupling * (first - trial.anchor);
+                          trial.mean_gradient(gradient_rows, trial.anchor) +
+                          trial.coupling_gradient + trial.penalty_sum * (first - trial.anchor);
   EXPECT_LT((found - (first - system.llt().solve(gradient))).norm(), 1e-12);
-  // All at both ends; a batch for the second step and one to see the noise, each at both ends.
+  // All samples at start and end; a batch for the second step and one to estimate the noise, each
+  // at start and end.
   EXPECT_EQ(trial.cost.gradient_samples, 2u * samples + 2 * 2 * 40);
   EXPECT_EQ(trial.cost.hessian_samples, 80u);
   EXPECT_EQ(trial.cost.solves, 2u);
 }
 
-TEST(VarianceReducedNewton, LooksAtAllSamplesOncePerActivation) {
+TEST(VarianceReducedNewton, EvaluatesAllSamplesOncePerActivation) {
   Trial trial;
-  ProximalNewton newton(VarianceReduced{.gradient = 10, .hessian = samples}, samples);
+  ProximalNewton newton(
+      ProximalNewtonSteps{.sampling = VarianceReduced{.gradient = 10, .hessian = samples}},
+      *trial.objective);
   trial.anchor = trial.activate(newton, 1);
   const std::uint64_t first = trial.cost.gradient_samples;
   trial.activate(newton, 1, 2);
@@ -118,18 +129,22 @@ TEST(VarianceReducedNewton, LooksAtAllSamplesOncePerActivation) {
   EXPECT_EQ(trial.cost.gradient_samples, first + samples);
 }
 
-// Samples that agree leave no noise: the first batch is good for ever.
-TEST(AdaptiveNewton, BatchesOfSamplesThatAgreeNeverGrow) {
+// Equal samples have no noise: the first batch is large enough for every step.
+TEST(AdaptiveNewton, BatchesOfEqualSamplesNeverGrow) {
   Trial trial{.alike = true};
-  ProximalNewton newton(AdaptiveBatches{.gradient = 20, .hessian = 20}, samples);
+  ProximalNewton newton(
+      ProximalNewtonSteps{.sampling = AdaptiveBatches{.gradient = 20, .hessian = 20}},
+      *trial.objective);
   for (Round round = 1; round <= 6; ++round) trial.anchor = trial.activate(newton, 1, round);
   EXPECT_EQ(trial.cost.gradient_samples, 6u * 2 * 20);  // before and after each step
 }
 
-// Near its minimizer a model's gradient drowns in the noise of any batch but the shard itself.
+// Near its minimizer a model's gradient is below the noise of any batch but the shard itself.
 TEST(AdaptiveNewton, BatchesGrowToTheShardAndTheModelIsSolvedExactly) {
   Trial trial;
-  ProximalNewton newton(AdaptiveBatches{.gradient = 10, .hessian = 10}, samples);
+  ProximalNewton newton(
+      ProximalNewtonSteps{.sampling = AdaptiveBatches{.gradient = 10, .hessian = 10}},
+      *trial.objective);
   const Vector found = trial.activate(newton, 30);
   EXPECT_LT(trial.model_gradient(found).norm(), 1e-7);
   EXPECT_GE(trial.cost.gradient_samples, 10u + 20 + 40 + 80 + 160 + samples);
@@ -137,9 +152,9 @@ TEST(AdaptiveNewton, BatchesGrowToTheShardAndTheModelIsSolvedExactly) {
 
 TEST(ProximalNewton, ReachesTheMinimizerWithFewHessiansThroughManyActivations) {
   Trial trial;
-  ProximalNewton newton(FullBatches{}, samples);
+  ProximalNewton newton(ProximalNewtonSteps{.sampling = FullBatches{}}, *trial.objective);
   for (Round round = 1; round <= 40; ++round) {
-    trial.pull = Vector::Unit(2, 0) * (0.1 + 0.001 * static_cast<double>(round % 3));
+    trial.coupling_gradient = Vector::Unit(2, 0) * (0.1 + 0.001 * static_cast<double>(round % 3));
     trial.anchor = trial.activate(newton, 1, round);
   }
   const Vector found = trial.activate(newton, 20);
@@ -151,17 +166,15 @@ TEST(ProximalNewton, ReachesTheMinimizerWithFewHessiansThroughManyActivations) {
 // Sketches while steps predicted much; the minimizer, and a Hessian of all samples, in the end.
 TEST(ProximalNewton, EndsWithTheWholeHessianWhateverItBeganWith) {
   Trial trial;
-  ProximalNewton newton(FullBatches{}, samples);
+  ProximalNewton newton(ProximalNewtonSteps{.sampling = FullBatches{}}, *trial.objective);
   Workspace workspace;
   workspace.fit(2);
   workspace.point = trial.anchor;
-  const Regularizer none;
   const SolverTurn turn{.seed = 5, .agent = AgentId{2}, .activation = {1, 30}};
   newton.ensure_hessian(HessianDetail::sketch, *trial.objective, turn, workspace, trial.cost);
   EXPECT_NEAR(static_cast<double>(trial.cost.hessian_samples), samples / 4, 2);
-  const Vector& anchor = trial.anchor;
-  newton.minimize({*trial.objective, anchor, trial.pull, {trial.coupling}, {trial.coupling}, none},
-                  {.steps = 30, .decrease = 1e-12, .sketch = 1e-3}, turn, workspace, trial.cost);
+  newton.minimize(trial.model(), {.steps = 30, .decrease = 1e-12, .sketch = 1e-3}, turn, workspace,
+                  trial.cost);
   EXPECT_LT(trial.model_gradient(workspace.point).norm(), 1e-9);
   const auto before = trial.cost.hessian_samples;
   newton.ensure_hessian(HessianDetail::whole, *trial.objective, turn, workspace, trial.cost);
@@ -170,9 +183,9 @@ TEST(ProximalNewton, EndsWithTheWholeHessianWhateverItBeganWith) {
   EXPECT_LT((newton.hessian() - want).norm(), 0.2 * want.norm());
 }
 
-TEST(ProximalNewton, ASketchGivesWayToTheWholeHessianWhenThatIsAskedFor) {
+TEST(ProximalNewton, ASketchIsReplacedByTheWholeHessianOnRequest) {
   Trial trial;
-  ProximalNewton newton(FullBatches{}, samples);
+  ProximalNewton newton(ProximalNewtonSteps{.sampling = FullBatches{}}, *trial.objective);
   Workspace workspace;
   workspace.fit(2);
   workspace.point = Vector::Constant(2, 0.3);
@@ -184,18 +197,19 @@ TEST(ProximalNewton, ASketchGivesWayToTheWholeHessianWhenThatIsAskedFor) {
   EXPECT_LT((newton.hessian() - want).norm(), 1e-12 * want.norm());
 }
 
-TEST(ProximalNewton, GoesOnFromASavedStateAsIfNothingHadHappened) {
+TEST(ProximalNewton, ContinuesExactlyFromASavedState) {
   for (const Sampling& sampling : {Sampling{FullBatches{}}, Sampling{VarianceReduced{20, 30}},
                                    Sampling{AdaptiveBatches{20, 30}}}) {
     Trial trial;
-    ProximalNewton original(sampling, samples), copy(sampling, samples);
+    const ProximalNewtonSteps options{.sampling = sampling};
+    ProximalNewton original(options, *trial.objective), copy(options, *trial.objective);
     for (Round round = 1; round <= 3; ++round) trial.anchor = trial.activate(original, 2, round);
     ByteWriter writer;
     original.save(writer);
     ByteReader reader(writer.bytes());
-    copy.load(reader, 2);
+    copy.load(reader);
     ASSERT_TRUE(reader.finished());
-    trial.pull = Vector::Unit(2, 1);
+    trial.coupling_gradient = Vector::Unit(2, 1);
     trial.cost = {};
     const Vector expected = trial.activate(original, 3, 4);
     const Cost spent = std::exchange(trial.cost, {});
@@ -204,14 +218,20 @@ TEST(ProximalNewton, GoesOnFromASavedStateAsIfNothingHadHappened) {
   }
 }
 
-// One sample of class 1 with feature 1, from x = -10, stiffness 0.001: the slope there is -1 and
-// the curvature 0.001 + 4.5e-5, so that a whole step ends near 946, where the coupling alone is
-// worth 457. The model is worth 10 at the start; after three halvings it is worth about 7.
-TEST(DampedSteps, AreCountedByEverySolverOnAnOvershootWorkedOutByHand) {
+// One sample of class 1 with feature 1, from x = -10, penalty sum 0.001: the derivative there is
+// -1 and the second derivative 0.001 + 4.5e-5, so that a whole step ends near 946, where the
+// penalty alone is 457. The model is 10 at the start and about 7 after three halvings.
+TEST(DampedSteps, AreCountedByEverySolverOnAStepTooLongWorkedOutByHand) {
   const auto objective = make_shard_objective({DenseRows::Ones(1, 1), Vector::Ones(1)}, {});
-  const Vector anchor = Vector::Constant(1, -10.0), pull = Vector::Zero(1);
-  const std::vector<LocalSolverOptions> every{NewtonSteps{}, NewtonSteps{VarianceReduced{}},
-                                              NewtonSteps{AdaptiveBatches{}}};
+  const Vector anchor = Vector::Constant(1, -10.0), coupling_gradient = Vector::Zero(1);
+  const std::vector<LocalSolverOptions> every{
+      NewtonSteps{},
+      NewtonSteps{VarianceReduced{}},
+      NewtonSteps{AdaptiveBatches{}},
+      ProximalNewtonSteps{},
+      ProximalNewtonSteps{VarianceReduced{}},
+      ProximalNewtonSteps{AdaptiveBatches{}},
+  };
   for (const LocalSolverOptions& options : every) {
     Workspace workspace;
     workspace.fit(1);
@@ -220,9 +240,10 @@ TEST(DampedSteps, AreCountedByEverySolverOnAnOvershootWorkedOutByHand) {
     make_local_solver(options, *objective)
         ->solve({.objective = *objective,
                  .anchor = anchor,
-                 .pull = pull,
-                 .stiffness = 1e-3,
-                 .tether = 1e-3},
+                 .coupling_gradient = coupling_gradient,
+                 .center_weight = {1e-3},
+                 .penalty_sum = {1e-3},
+                 .regularizer = no_regularizer},
                 {.activation = {1, 1}}, workspace, cost);
     EXPECT_EQ(cost.damped_steps, 1u);
     const double hessian = std::exp(10.0) / std::pow(1 + std::exp(10.0), 2) + 1e-3;
@@ -236,12 +257,16 @@ TEST(DampedSteps, AreNoneWhereTheModelIsQuadratic) {
   Workspace workspace;
   workspace.fit(1);
   workspace.point = Vector::Constant(1, -10.0);
-  const Vector anchor = workspace.point, pull = Vector::Zero(1);
+  const Vector anchor = workspace.point, coupling_gradient = Vector::Zero(1);
   Cost cost;
   make_local_solver(NewtonSteps{}, *objective)
-      ->solve(
-          {.objective = *objective, .anchor = anchor, .pull = pull, .stiffness = 1, .tether = 1},
-          {.activation = {1, 5}}, workspace, cost);
+      ->solve({.objective = *objective,
+               .anchor = anchor,
+               .coupling_gradient = coupling_gradient,
+               .center_weight = {1},
+               .penalty_sum = {1},
+               .regularizer = no_regularizer},
+              {.activation = {1, 5}}, workspace, cost);
   EXPECT_EQ(cost.damped_steps, 0u);
 }
 

@@ -43,32 +43,32 @@ Vector solved_by_qr(const Matrix& matrix, const std::vector<Index>& face, const 
   return result;
 }
 
-void expect_solves(const ReusedCholesky& curvature, const std::vector<Index>& face,
+void expect_solves(const ReusedCholesky& cholesky, const std::vector<Index>& face,
                    const Vector& right) {
   Vector found;
-  curvature.solve(face, right, 1e-10, found);
-  const Vector expected = solved_by_qr(curvature.matrix(), face, right);
+  cholesky.solve(face, right, 1e-10, found);
+  const Vector expected = solved_by_qr(cholesky.matrix(), face, right);
   EXPECT_LT((found - expected).norm(), 1e-7 * expected.norm());
 }
 
-TEST(ReusedCholesky, SolvesOnAnyFaceAsTheWholeMatrixSays) {
-  ReusedCholesky curvature;
-  curvature.set(random_definite(1));
+TEST(ReusedCholesky, SolvesTheSystemOfAnyFace) {
+  ReusedCholesky cholesky;
+  cholesky.set(random_definite(1));
   const Vector right = random_vector(2);
   std::vector<Index> face = all_coordinates();
-  expect_solves(curvature, face, right);
-  EXPECT_EQ(curvature.factorizations(), 1u);
+  expect_solves(cholesky, face, right);
+  EXPECT_EQ(cholesky.factorizations(), 1u);
   face.erase(face.begin() + 7);
   face.pop_back();
-  expect_solves(curvature, face, right);  // a smaller face than the factor's
-  EXPECT_EQ(curvature.factorizations(), 1u);
-  expect_solves(curvature, {2, 3, 5, 7, 11}, right);  // another face altogether
-  EXPECT_EQ(curvature.factorizations(), 2u);
-  expect_solves(curvature, {2, 3, 5, 7, 11, 13, 17}, right);  // so small that a factor costs less
-  EXPECT_EQ(curvature.factorizations(), 3u);                  // than one step with all of M
+  expect_solves(cholesky, face, right);  // a smaller face than the factor's
+  EXPECT_EQ(cholesky.factorizations(), 1u);
+  expect_solves(cholesky, {2, 3, 5, 7, 11}, right);  // a very different face
+  EXPECT_EQ(cholesky.factorizations(), 2u);
+  expect_solves(cholesky, {2, 3, 5, 7, 11, 13, 17}, right);  // so small that a factor costs less
+  EXPECT_EQ(cholesky.factorizations(), 3u);                  // than one step with all of M
 }
 
-/// Coordinates of 0 .. dimension - 1 of which a few have changed sides.
+/// The face after a few coordinates have entered or left it.
 std::vector<Index> changed_face(const std::vector<Index>& face, std::uint64_t seed, int changes) {
   KeyedRandom random(RandomKey{.seed = seed, .purpose = Purpose::synthetic});
   std::vector<bool> inside(dimension);
@@ -83,50 +83,50 @@ std::vector<Index> changed_face(const std::vector<Index>& face, std::uint64_t se
   return result;
 }
 
-// Coordinates come, leave and come back; more of them in all than are kept at once.
+// Coordinates enter, leave and enter again; more of them in all than are kept at once.
 TEST(ReusedCholesky, OneFactorServesAllFacesNearItsOwn) {
-  ReusedCholesky curvature;
-  curvature.set(random_definite(9));
+  ReusedCholesky cholesky;
+  cholesky.set(random_definite(9));
   const std::vector<Index> face = changed_face(all_coordinates(), 1, 80);
-  expect_solves(curvature, face, random_vector(10));
+  expect_solves(cholesky, face, random_vector(10));
   for (std::uint64_t seed = 2; seed < 40; ++seed)
-    expect_solves(curvature, changed_face(face, seed, 1 + static_cast<int>(seed) % 12),
+    expect_solves(cholesky, changed_face(face, seed, 1 + static_cast<int>(seed) % 12),
                   random_vector(seed));
-  EXPECT_EQ(curvature.factorizations(), 1u);
-  expect_solves(curvature, changed_face(face, 50, 60), random_vector(51));
-  EXPECT_EQ(curvature.factorizations(), 2u);
+  EXPECT_EQ(cholesky.factorizations(), 1u);
+  expect_solves(cholesky, changed_face(face, 50, 60), random_vector(51));
+  EXPECT_EQ(cholesky.factorizations(), 2u);
 }
 
-// The one that comes is all but a multiple of another: no border can tell them apart.
-TEST(ReusedCholesky, ANewFactorIsMadeWhereBordersFail) {
-  ReusedCholesky curvature;
+// The coordinate that enters is nearly a copy of another: a border would be singular to rounding.
+TEST(ReusedCholesky, ANewFactorIsComputedWhereBordersFail) {
+  ReusedCholesky cholesky;
   Matrix matrix = random_definite(11);
   matrix.row(5) = matrix.row(9);
   matrix.col(5) = matrix.col(9);
   matrix(5, 5) = matrix(9, 9) * (1 + 1e-13);
-  curvature.set(matrix);
+  cholesky.set(matrix);
   std::vector<Index> face = all_coordinates();
   face.erase(face.begin() + 5);
-  expect_solves(curvature, face, random_vector(12));
+  expect_solves(cholesky, face, random_vector(12));
   Vector found;
-  curvature.solve(all_coordinates(), random_vector(12), 1e-10, found);
-  EXPECT_EQ(curvature.factorizations(), 2u);
+  cholesky.solve(all_coordinates(), random_vector(12), 1e-10, found);
+  EXPECT_EQ(cholesky.factorizations(), 2u);
   EXPECT_TRUE(found.allFinite());
 }
 
-TEST(ReusedCholesky, KeepsTheFactorThroughSmallChangesAndAnswersForTheNewMatrix) {
-  ReusedCholesky curvature;
+TEST(ReusedCholesky, KeepsTheFactorThroughSmallChangesAndSolvesWithTheNewMatrix) {
+  ReusedCholesky cholesky;
   const Matrix matrix = random_definite(3);
-  curvature.set(matrix);
-  expect_solves(curvature, all_coordinates(), random_vector(4));
+  cholesky.set(matrix);
+  expect_solves(cholesky, all_coordinates(), random_vector(4));
   Matrix changed = matrix;
   changed.diagonal() *= 1.001;
-  curvature.set(changed);
-  expect_solves(curvature, all_coordinates(), random_vector(4));
-  EXPECT_EQ(curvature.factorizations(), 1u);
-  curvature.set(random_definite(5));
-  expect_solves(curvature, all_coordinates(), random_vector(4));
-  EXPECT_EQ(curvature.factorizations(), 2u);
+  cholesky.set(changed);
+  expect_solves(cholesky, all_coordinates(), random_vector(4));
+  EXPECT_EQ(cholesky.factorizations(), 1u);
+  cholesky.set(random_definite(5));
+  expect_solves(cholesky, all_coordinates(), random_vector(4));
+  EXPECT_EQ(cholesky.factorizations(), 2u);
 }
 
 TEST(ReusedCholesky, SavingAndLoadingKeepsTheFactorBitForBit) {

@@ -13,10 +13,6 @@ constexpr double lone_ridge = 1e-3;
 /// with approximate Hessians while steps predict more than 1e-3 of it.
 constexpr NewtonBudget first_budget{.steps = 30, .decrease = 1e-4, .sketch = 1e-3};
 
-bool publishes(const DruidOptions& options) {
-  return std::holds_alternative<LinkWeightForm>(options.coupling.weighting);
-}
-
 std::optional<RegularizerCopy> make_copy(const DruidOptions& options, const AgentContext& context) {
   if (!options.theta_penalty || context.regularizer.trivial()) return std::nullopt;
   return RegularizerCopy(context.regularizer, *options.theta_penalty, context.network_size,
@@ -33,12 +29,12 @@ DruidAgent::DruidAgent(const DruidOptions& options, AgentContext context)
       copy_(make_copy(options, context_)),
       share_(context_.regularizer),
       x_(std::move(context_.start)) {  // the last use of it
-  if (copy_ || !publishes(options)) share_ = {.regularized = context_.regularizer.regularized};
-  if (!publishes(options)) return;
+  if (copy_ || !published_form(options)) share_ = {.regularized = context_.regularizer.regularized};
+  if (!published_form(options)) return;
   auto* newton = dynamic_cast<ProximalNewton*>(solver_.get());
   assert(newton != nullptr);  // published weights are made from its Hessian
   publication_.emplace(Publication{
-      {std::get<LinkWeightForm>(options.coupling.weighting), options.balance_residuals},
+      {*published_form(options), options.balance_residuals},
       {context_.id == AgentId{0}, static_cast<double>(context_.network_size)},
       *newton});
 }
@@ -174,6 +170,7 @@ void DruidAgent::add_neighbour(const Neighbour& neighbour) {
 void DruidAgent::drop_neighbour(std::size_t slot) {
   context_.neighbours.erase(context_.neighbours.begin() + static_cast<std::ptrdiff_t>(slot));
   coupling_->remove_link(slot);
+  if (publication_) publication_->publisher.received_weight();  // the neighbours' mean has changed
 }
 
 void DruidAgent::start_new_epoch() {

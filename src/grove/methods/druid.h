@@ -28,8 +28,19 @@ struct DruidOptions {
   bool balance_residuals = true;  ///< raise weights that prove too small (ResidualBalancing)
 };
 
+/// The form of the published weights; null with a fixed penalty.
+inline const LinkWeightForm* published_form(const DruidOptions& options) {
+  return std::get_if<LinkWeightForm>(&options.coupling.weighting);
+}
+
 /// Relaxation that published weights are used with (docs/reference/methods.md).
 inline constexpr double published_relaxation = 1.7;
+
+/// The default method: full link weights, or those of that form.
+inline DruidOptions default_druid(LinkWeightForm form = {}, LinkKind kind = LinkKind::broadcast) {
+  return {.coupling = {.kind = kind, .weighting = form, .relaxation = published_relaxation},
+          .solver = ProximalNewtonSteps{}};
+}
 
 /// One agent of DRUID-VL and its relatives (docs/reference/methods.md).
 class DruidAgent final : public DynamicAgent {

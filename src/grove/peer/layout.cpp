@@ -74,7 +74,7 @@ Status resolve_penalty(Config& config, const Plan& plan) {
   const Index dimension = plan.data.samples.dimension() + (config.intercept ? 1 : 0);
   if (config.penalty.is_auto() && !automatic_curvature(config, dimension))
     config.penalty = default_penalty(config, plan);
-  const CurvatureForm* form = config.penalty.curvature();
+  const LinkWeightForm* form = config.penalty.curvature();
   if (form == nullptr) return success();
   if (!bears_curvature(config)) return Error{"--penalty", std::string(needs_of_curvature)};
   if (form->rank > dimension)

@@ -52,7 +52,8 @@ bool LinkTable::send(const std::string& name, const Message& message) {
   const bool float32 = link.float32;
   lock.unlock();  // encoding a large vector must not block the other links
   v1::Iterate iterate;
-  grpc::Slice vector = to_bytes(encode_without_vector(message, options_.shape, iterate), float32);
+  encode_without_vector(message, options_.shape, iterate);
+  grpc::Slice vector = to_bytes(message.vector, float32);
   lock.lock();
   if (link.session != session) return false;
   if (link.has_outgoing) keep_weight_update(link.outgoing, iterate);
@@ -114,8 +115,7 @@ std::size_t LinkTable::take_iterates(
   }
   std::vector<double> buffer;  // local, because a link weight may be large
   for (auto& [name, iterate] : taken) {
-    receive(name, {.sequence = iterate.sequence(),
-                   .payload = decode_payload(iterate, options_.shape, buffer)});
+    receive(name, decode(iterate, buffer));
     v1::Iterate().Swap(&iterate);  // frees its vector now, because d may be large
   }
   return taken.size();

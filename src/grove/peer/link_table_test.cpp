@@ -1,11 +1,9 @@
 // The link table without a network: admission, storage and delivery of messages.
 #include "grove/peer/link_table.h"
 
-#include <bit>
-
 #include <gtest/gtest.h>
 
-#include "grove/coupling/curvature_message.h"
+#include "grove/coupling/link_weight.h"
 #include "grove/peer/link_stream.h"
 #include "grove/peer/test_hello.h"
 #include "grove/peer/test_log.h"
@@ -14,18 +12,25 @@ namespace grove::peer {
 namespace {
 
 constexpr Index dimension = 2;
-const LinkShape full_shape(dimension, CurvatureForm{CurvatureShape::full});
+const LinkShape full_shape(dimension, LinkWeightForm{LinkWeightShape::full});
 
-/// The payload of an agent with full link weights. It has the weight `size` I if size > 0.
-std::vector<double> payload_with(std::int64_t version, double size, double value = 1.5) {
+/// The message of an agent with full link weights. It has the weight `size` I if size > 0.
+StoredMessage weighted_message(std::uint64_t sequence, std::int64_t version, double size,
+                               double value = 1.5) {
   const std::vector<double> vector(dimension, value);
-  std::vector<double> weight, payload{std::bit_cast<double>(std::array{0.0f, 1.0f})};
+  LinkWeight weight;
   if (size > 0)
-    Curvature({CurvatureShape::full}, size * Matrix::Identity(dimension, dimension))
-        .append_words(weight);
-  CurvatureMessage{.version = version, .of_yours = 0, .vector = vector, .curvature = weight}
-      .append_to(payload);
-  return payload;
+    weight = LinkWeight({LinkWeightShape::full}, size * Matrix::Identity(dimension, dimension));
+  return StoredMessage({.sender = {},
+                        .sequence = sequence,
+                        .hops = HopCounts{.from_root = 0, .depth = 1},
+                        .weights = WeightPair{.sender = {version}, .receiver = {0}},
+                        .vector = vector,
+                        .weight_update = weight.numbers()});
+}
+
+Message plain_message(std::uint64_t sequence, const std::vector<double>& vector) {
+  return {.sender = {}, .sequence = sequence, .vector = vector};
 }
 
 /// The link table of b, with the neighbours a and c. The tests deliver their messages like a
@@ -45,12 +50,14 @@ class LinkTableTest : public ::testing::Test {
     link_table.admit(hello_from(name, last_received), session);
     return session;
   }
-  bool delivers(const std::string& name, std::uint64_t session, std::uint64_t sequence,
-                const std::vector<double>& payload) {
+  bool delivers(const std::string& name, std::uint64_t session, const Message& message) {
     v1::Envelope envelope;
-    encode({.from = {}, .sequence = sequence, .payload = payload}, shape_, false,
-           *envelope.mutable_iterate());
+    encode(message, shape_, false, *envelope.mutable_iterate());
     return link_table.deliver(name, session, envelope);
+  }
+  bool delivers(const std::string& name, std::uint64_t session, std::uint64_t sequence,
+                const std::vector<double>& vector) {
+    return delivers(name, session, plain_message(sequence, vector));
   }
   std::uint64_t rejected(const std::string& name, RejectReason reason) const {
     std::uint64_t count = 0;
@@ -61,16 +68,13 @@ class LinkTableTest : public ::testing::Test {
   /// The newest sequence of each neighbour that sent a message since the last call.
   std::map<std::string, std::uint64_t> received() {
     std::map<std::string, std::uint64_t> result;
-    link_table.take_iterates([&](const std::string& name, const Message& message) {
-      result[name] = message.sequence;
-      last_payload.assign(message.payload.begin(), message.payload.end());
-    });
+    link_table.take_iterates(
+        [&](const std::string& name, const Message& message) { result[name] = message.sequence; });
     return result;
   }
 
   std::shared_ptr<TestLog> log = std::make_shared<TestLog>();
   LinkTable link_table;
-  std::vector<double> last_payload;
 
  private:
   LinkShape shape_;
@@ -80,7 +84,7 @@ class LinkTableWithWeights : public LinkTableTest {
  protected:
   LinkTableWithWeights() : LinkTableTest(full_shape) {}
   bool delivers_weight(std::uint64_t session, std::uint64_t sequence, std::int64_t version) {
-    return delivers("a", session, sequence, payload_with(version, 2));
+    return delivers("a", session, weighted_message(sequence, version, 2).view());
   }
 };
 
@@ -119,8 +123,8 @@ TEST_F(LinkTableTest, RejectsValuesWhoseSquaresOverflow) {
 TEST_F(LinkTableWithWeights, KeepsOneMessageOfANeighbourThatFloodsItWithWeights) {
   const std::uint64_t a = enters("a"), c = enters("c");
   for (std::uint64_t sequence = 1; sequence <= 2000; ++sequence)
-    ASSERT_TRUE(delivers("a", a, sequence, payload_with(static_cast<std::int64_t>(sequence), 2)));
-  EXPECT_TRUE(delivers("c", c, 1, payload_with(1, 3)));
+    ASSERT_TRUE(delivers_weight(a, sequence, static_cast<std::int64_t>(sequence)));
+  EXPECT_TRUE(delivers("c", c, weighted_message(1, 1, 3).view()));
   const auto sequences = received();
   EXPECT_EQ(sequences, (std::map<std::string, std::uint64_t>{{"a", 2000}, {"c", 1}}));
   EXPECT_TRUE(received().empty());
@@ -134,7 +138,7 @@ TEST_F(LinkTableWithWeights, PassesANewWeightOfANeighbourInEveryOtherCallAtMost)
   for (int turn = 0; turn < 20; ++turn) {
     ++sequence;
     ASSERT_TRUE(delivers_weight(a, sequence, static_cast<std::int64_t>(sequence)));
-    ASSERT_TRUE(delivers("c", c, sequence, payload_with(1, turn == 0 ? 2 : 0)));
+    ASSERT_TRUE(delivers("c", c, weighted_message(sequence, 1, turn == 0 ? 2 : 0).view()));
     const auto sequences = received();
     EXPECT_TRUE(sequences.contains("c")) << turn;
     if (!sequences.contains("a")) continue;
@@ -154,13 +158,13 @@ TEST_F(LinkTableTest, StartsANewEpochWhenAnotherProcessHasUsedItsSequenceNumbers
   const std::uint64_t epoch = std::uint64_t{5} << epoch_shift;
   ASSERT_NE(enters("c", epoch - 3), 0u);  // of an earlier epoch, so no conflict
   const std::vector<double> values{1, 2};
-  link_table.send("c", {.from = {}, .sequence = epoch + 200, .payload = values});
+  link_table.send("c", plain_message(epoch + 200, values));
   EXPECT_EQ(link_table.newest_received_from_self(), epoch - 3);
   const std::uint64_t a = enters("a", epoch + 100);  // not from this process
   ASSERT_NE(a, 0u);
   EXPECT_GT(link_table.newest_received_from_self(), epoch + 200);
   EXPECT_EQ(next_epoch(link_table.newest_received_from_self()), next_epoch(epoch));
-  link_table.send("a", {.from = {}, .sequence = next_epoch(epoch) + 1, .payload = values});
+  link_table.send("a", plain_message(next_epoch(epoch) + 1, values));
   link_table.end_session("a", a);
   ASSERT_NE(enters("a", next_epoch(epoch) + 1), 0u);  // from this process
   EXPECT_EQ(link_table.newest_received_from_self(), next_epoch(epoch) + 1);
@@ -169,11 +173,11 @@ TEST_F(LinkTableTest, StartsANewEpochWhenAnotherProcessHasUsedItsSequenceNumbers
 TEST_F(LinkTableWithWeights, KeepsTheNewestMessageForANeighbourThatDoesNotRead) {
   const std::uint64_t a = enters("a");
   for (std::uint64_t sequence = 1; sequence <= 2000; ++sequence) {
-    const auto payload = payload_with(static_cast<std::int64_t>(sequence), 2);
-    EXPECT_TRUE(link_table.send("a", {.from = {}, .sequence = sequence, .payload = payload}));
+    const auto message = weighted_message(sequence, static_cast<std::int64_t>(sequence), 2);
+    EXPECT_TRUE(link_table.send("a", message.view()));
   }
-  const auto plain = payload_with(2000, 0, 2.5);  // same version, without the weight
-  EXPECT_TRUE(link_table.send("a", {.from = {}, .sequence = 2001, .payload = plain}));
+  const auto plain = weighted_message(2001, 2000, 0, 2.5);  // same version, without the weight
+  EXPECT_TRUE(link_table.send("a", plain.view()));
   grpc::ByteBuffer bytes;
   ASSERT_TRUE(link_table.next_to_send("a", a, bytes));
   v1::Envelope envelope;

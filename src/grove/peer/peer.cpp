@@ -207,7 +207,7 @@ class Peer {
     for (std::size_t slot = 0; slot < agent_->neighbours().size(); ++slot) {
       if (!links_.send(agent_->neighbours()[slot], agent_->message_to(slot)))
         agent_->not_sent(slot);
-      agent_->forget_message(slot);  // the link table has a copy
+      agent_->release_message(slot);  // the link table has a copy
     }
     last_activation_ = now;
     release_memory();

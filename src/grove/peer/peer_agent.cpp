@@ -23,11 +23,9 @@ AgentContext context_of(const PeerProblem& problem, const std::string& name, std
 
 std::unique_ptr<DynamicAgent> make_dynamic_agent(const PeerProblem& problem, AgentContext context,
                                                  bool from_neighbours) {
-  if (const auto* druid = std::get_if<DruidOptions>(&problem.method))
-    return std::make_unique<DruidAgent>(*druid, std::move(context));
-  CurvatureDruidOptions options = std::get<CurvatureDruidOptions>(problem.method);
+  DruidOptions options = problem.method;
   options.solve_alone = !from_neighbours;
-  return std::make_unique<CurvatureDruidAgent>(options, std::move(context));
+  return std::make_unique<DruidAgent>(options, std::move(context));
 }
 
 /// A correct checksum does not prove that the contents are valid. Neighbours would reject invalid
@@ -45,8 +43,9 @@ bool is_valid(const Checkpoint& checkpoint, const std::string& self) {
 /// they would be half of a large peer's memory. Matrices stay allocated, because allocating them
 /// again takes time.
 void release_vectors(Workspace& workspace) {
-  for (Vector* buffer : {&workspace.pull, &workspace.point, &workspace.gradient, &workspace.trial,
-                         &workspace.trial_gradient, &workspace.moved, &workspace.bend})
+  for (Vector* buffer : {&workspace.coupling_gradient, &workspace.point, &workspace.gradient,
+                         &workspace.trial, &workspace.trial_gradient, &workspace.displacement,
+                         &workspace.product})
     buffer->resize(0);
   workspace.objective = {};
 }
@@ -112,7 +111,7 @@ void PeerAgent::drop(const std::string& name) {
 void PeerAgent::set_regularizer_holder(bool holds, std::size_t members) {
   holds_ = holds;
   members_ = members;
-  agent_->hold(holds, problem_.regularizer, members);
+  agent_->set_regularizer_holder(holds, problem_.regularizer, members);
 }
 
 void PeerAgent::receive(const std::string& name, const Message& message) {
@@ -125,7 +124,7 @@ void PeerAgent::receive(const std::string& name, const Message& message) {
 
 void PeerAgent::activate(std::uint64_t received_from_self, int steps) {
   const bool rolled_back = received_from_self > sequence_;
-  if (rolled_back) agent_->renumber();
+  if (rolled_back) agent_->start_new_epoch();
   sequence_ = rolled_back ? next_epoch(received_from_self) : sequence_ + 1;
   run_local_steps(steps);
   if (in_range()) return;

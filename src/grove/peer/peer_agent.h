@@ -45,7 +45,7 @@ class PeerAgent {
   std::uint64_t solves() const { return agent_->cost().solves; }  ///< local steps in all epochs
   Message message_to(std::size_t slot) const { return agent_->message_to(slot); }
   void not_sent(std::size_t slot) { agent_->not_sent(slot); }
-  void forget_message(std::size_t slot) { agent_->forget_message(slot); }
+  void release_message(std::size_t slot) { agent_->release_message(slot); }
 
   /// The largest of the last step, the disagreement on the links and, at the regularizer's holder,
   /// |x - theta|, relative to |x|. Infinite until every neighbour has sent a message in this epoch.

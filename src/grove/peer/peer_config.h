@@ -10,7 +10,7 @@
 
 #include "grove/base/result.h"
 #include "grove/data/samples.h"
-#include "grove/methods/curvature_druid.h"
+#include "grove/methods/druid.h"
 #include "grove/methods/druid.h"
 #include "grove/peer/wire.h"
 #include "grove/setup/config.h"
@@ -65,7 +65,7 @@ Result<PeerConfig> read_peer_config(const std::filesystem::path& path);
 struct PeerProblem {
   std::shared_ptr<const Objective> objective;
   Regularizer regularizer;                                   ///< r, at every peer
-  std::variant<DruidOptions, CurvatureDruidOptions> method;  ///< with edge links
+  DruidOptions method;  ///< with edge coupling
   int work = 1;                ///< E_i; the first one with `work = auto`
   bool measures_work = false;  ///< E_i follows measured times (`work = auto`)
   Index features = 0;          ///< without the intercept

@@ -26,21 +26,11 @@ Result<Dataset> load_shard(const PeerConfig& config) {
   return shard;
 }
 
-using Method = std::variant<DruidOptions, CurvatureDruidOptions>;
-
-Method method_of(const MethodOptions& options) {
-  if (const auto* curvature = std::get_if<CurvatureDruidOptions>(&options)) return *curvature;
-  return std::get<DruidOptions>(options);
-}
-
-/// With matrix weights every peer applies its share of r, unless theta has a penalty of its own.
-bool shares_regularizer(const Method& method) {
-  const auto* curvature = std::get_if<CurvatureDruidOptions>(&method);
-  return curvature != nullptr && !curvature->theta_penalty;
-}
+/// Every peer applies its share of r, unless one of them keeps the copy theta.
+bool shares_regularizer(const DruidOptions& method) { return !method.theta_penalty; }
 
 /// Describes the settings that must be equal at all peers for the network to have one solution.
-std::string describe(const PeerConfig& config, const Method& method, Index dimension) {
+std::string describe(const PeerConfig& config, const DruidOptions& method, Index dimension) {
   Config training = config.training;
   std::string text = fmt::format("dimension={} holder={}", dimension, config.holder);
   for (const Option& option : options_of(training))
@@ -85,14 +75,14 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
   const bool automatic = config.training.work == "auto";
   auto setup = set_up_method(config.training, *instance);
   if (!setup) return setup.error();
-  const Method method = method_of(setup->options[0]);
+  const auto& method = std::get<DruidOptions>(setup->options[0]);
   return PeerProblem{
       .objective = instance->objectives[0],
       .regularizer = instance->regularizer,
       .method = method,
       .work = setup->work_loads[0],
       // Only for the agent that stops local steps early, which can be given too many.
-      .measures_work = automatic && std::holds_alternative<CurvatureDruidOptions>(method),
+      .measures_work = automatic && published_form(method) != nullptr,
       .features = instance->features,
       .fingerprint = describe(config, method, instance->dimension())};
 }
@@ -100,9 +90,8 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
 bool PeerProblem::shares_regularizer() const { return peer::shares_regularizer(method); }
 
 LinkShape PeerProblem::link_shape() const {
-  const auto* curvature = std::get_if<CurvatureDruidOptions>(&method);
-  return {objective->dimension(),
-          curvature != nullptr ? std::optional(curvature->form) : std::nullopt};
+  const LinkWeightForm* form = published_form(method);
+  return {objective->dimension(), form != nullptr ? std::optional(*form) : std::nullopt};
 }
 
 }  // namespace grove::peer

@@ -1,5 +1,4 @@
 // Recovery from lost state: complete peers without transport, in an in-process network.
-#include <bit>
 
 #include <gtest/gtest.h>
 
@@ -31,7 +30,7 @@ class Recovery : public testing::TestWithParam<const char*> {
   static bool has_weights() { return std::string(GetParam()) != "0.003"; }
   /// Version of the link weight of peer k, as in its messages.
   std::int64_t version(std::size_t k) {
-    return std::bit_cast<std::int64_t>(network.agent(k).message_to(0).payload[1]);
+    return network.agent(k).message_to(0).weights->sender.version;
   }
 
   std::vector<PeerProblem> problems = row_problems(GetParam());

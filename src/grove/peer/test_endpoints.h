@@ -5,6 +5,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,15 +69,23 @@ class Endpoint {
   }
 
   struct Received {
-    std::uint64_t sequence;
-    std::vector<double> values;
+    std::uint64_t sequence = 0;
+    std::vector<double> values = {};
+    std::optional<HopCounts> hops = {};
+    std::optional<WeightPair> weights = {};
+    std::vector<float> weight_update = {};
     bool operator==(const Received&) const = default;
   };
   /// The messages of neighbours since the last call, by name.
   std::map<std::string, Received> received() {
     std::map<std::string, Received> messages;
     link_table.take_iterates([&](const std::string& name, const Message& message) {
-      messages[name] = {message.sequence, {message.payload.begin(), message.payload.end()}};
+      messages[name] = {
+          .sequence = message.sequence,
+          .values = {message.vector.begin(), message.vector.end()},
+          .hops = message.hops,
+          .weights = message.weights,
+          .weight_update = {message.weight_update.begin(), message.weight_update.end()}};
     });
     return messages;
   }
@@ -122,7 +131,7 @@ class Caller {
   }
   bool send(std::uint64_t sequence, const std::vector<double>& values) {
     v1::Envelope envelope;
-    encode({.from = {}, .sequence = sequence, .payload = values}, test_dimension, false,
+    encode({.sender = {}, .sequence = sequence, .vector = values}, test_dimension, false,
            *envelope.mutable_iterate());
     return stream_->Write(envelope);
   }

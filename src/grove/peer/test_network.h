@@ -4,7 +4,6 @@
 // threads, clock or sockets. Every run is the same.
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <memory>
 #include <optional>
@@ -142,7 +141,7 @@ class InProcessNetwork {
         pending_[{k, number(other)}] = true;
       else
         agent(k).not_sent(slot);
-      agent(k).forget_message(slot);
+      agent(k).release_message(slot);
     }
   }
   /// Delivers the next message of `from` to `to`, after `corrupt` has changed it. Returns false if
@@ -200,12 +199,11 @@ class InProcessNetwork {
       text += fmt::format("{} sequence {:x} residual {}\n", name(k), agent(k).sequence(),
                           agent(k).residual());
       for (std::size_t slot = 0; slot < agent(k).neighbours().size(); ++slot) {
-        const auto payload = agent(k).message_to(slot).payload;
+        const WeightPair pair = agent(k).message_to(slot).weights.value_or(WeightPair{});
         const std::string& other = agent(k).neighbours()[slot];
         text += fmt::format("  {} connected {} received {:x} own version {:x} theirs {:x}\n", other,
                             connected(k, number(other)), agent(k).last_received()[slot],
-                            std::bit_cast<std::int64_t>(payload[1]),
-                            std::bit_cast<std::int64_t>(payload[2]));
+                            pair.sender.version, pair.receiver.version);
       }
       for (const LinkStatus& link : link_table(k).statuses())
         if (!link.last_rejection.empty())

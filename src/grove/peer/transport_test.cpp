@@ -1,10 +1,9 @@
 // Transport between two endpoints: which messages arrive, and in which precision.
-#include <bit>
 #include <cstring>
 
 #include <gtest/gtest.h>
 
-#include "grove/coupling/curvature_message.h"
+#include "grove/coupling/link_weight.h"
 #include "grove/peer/clock.h"
 #include "grove/peer/session.h"
 #include "grove/peer/test_endpoints.h"
@@ -13,7 +12,7 @@ namespace grove::peer {
 namespace {
 
 Message message_of(std::uint64_t sequence, const std::vector<double>& values) {
-  return {.sequence = sequence, .payload = values};
+  return {.sender = {}, .sequence = sequence, .vector = values};
 }
 
 /// Two connected endpoints; a dials b.
@@ -34,34 +33,43 @@ struct Pair {
   Endpoint a, b;
 };
 
-/// A payload with version 3 of the link weight 2 I, in two dimensions.
-std::vector<double> weighted_payload(std::int64_t receiver_version, bool with_update) {
+/// A message with version 3 of the link weight 2 I, in two dimensions.
+StoredMessage weighted_message(std::uint64_t sequence, std::int64_t receiver_version,
+                               bool with_update) {
   const std::vector<double> vector(receiver_version < 0 ? 0 : 2, 1.5);
-  std::vector<double> weight, payload{std::bit_cast<double>(std::array{0.0f, 1.0f})};
-  if (with_update)
-    Curvature({CurvatureShape::full}, 2 * Matrix::Identity(2, 2)).append_words(weight);
-  CurvatureMessage{
-      .version = 3, .of_yours = receiver_version, .vector = vector, .curvature = weight}
-      .append_to(payload);
-  return payload;
+  LinkWeight weight;
+  if (with_update) weight = LinkWeight({LinkWeightShape::full}, 2 * Matrix::Identity(2, 2));
+  return StoredMessage({.sender = {},
+                        .sequence = sequence,
+                        .hops = HopCounts{.from_root = 0, .depth = 1},
+                        .weights = WeightPair{.sender = {3}, .receiver = {receiver_version}},
+                        .vector = vector,
+                        .weight_update = weight.numbers()});
+}
+
+template <class Number>
+bool same_bits(const std::vector<Number>& a, std::span<const Number> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), b.size_bytes()) == 0;
 }
 
 TEST(Transport, TransfersLinkWeightsAndKeepsOneThatANewerIterateReplaces) {
-  const LinkShape shape(test_dimension, CurvatureForm{CurvatureShape::full});
+  const LinkShape shape(test_dimension, LinkWeightForm{LinkWeightShape::full});
   Pair pair({.shape = shape}, {.shape = shape});
-  const auto whole = weighted_payload(1, true), plain = weighted_payload(1, false);
-  EXPECT_TRUE(pair.b.link_table.send("a", message_of(3, weighted_payload(-1, true))));
+  const auto whole = weighted_message(5, 1, true), plain = weighted_message(6, 1, false);
+  EXPECT_TRUE(pair.b.link_table.send("a", weighted_message(3, -1, true).view()));
   const auto received = [&] { return pair.b.link("a").counts.iterates_received; };
-  EXPECT_TRUE(pair.a.link_table.send("b", message_of(5, whole)));
+  EXPECT_TRUE(pair.a.link_table.send("b", whole.view()));
   ASSERT_TRUE(eventually([&] { return received() == 1; })) << pair.b.log->text();
-  EXPECT_TRUE(pair.a.link_table.send("b", message_of(6, plain)));
+  EXPECT_TRUE(pair.a.link_table.send("b", plain.view()));
   ASSERT_TRUE(eventually([&] { return received() == 2; })) << pair.b.log->text();
   const auto newest = pair.b.received()["a"];
   EXPECT_EQ(newest.sequence, 6u);
-  ASSERT_EQ(newest.values.size(), whole.size());
-  EXPECT_EQ(std::memcmp(newest.values.data(), whole.data(), whole.size() * sizeof(double)), 0);
+  EXPECT_EQ(newest.hops, whole.view().hops);
+  EXPECT_EQ(newest.weights, whole.view().weights);
+  EXPECT_TRUE(same_bits(newest.values, whole.view().vector));
+  EXPECT_TRUE(same_bits(newest.weight_update, whole.view().weight_update));
   pair.a.link_table.add_link("nobody");
-  EXPECT_FALSE(pair.a.link_table.send("nobody", message_of(7, plain)));
+  EXPECT_FALSE(pair.a.link_table.send("nobody", weighted_message(7, 1, false).view()));
 }
 
 TEST(Transport, TransfersIteratesAndHeartbeatsBothWays) {

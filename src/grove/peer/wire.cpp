@@ -2,17 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cassert>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <set>
 
 #include <fmt/format.h>
 #include <Eigen/Core>
 
-#include "grove/coupling/curvature_message.h"
 
 namespace grove::peer {
 namespace {
@@ -90,7 +86,7 @@ std::optional<Violation> validate(const v1::WeightHeader& weight, std::uint64_t 
     return Violation{RejectReason::absurd_sequence,
                      fmt::format("version {} of a link weight in iterate {}",
                                  weight.sender_version(), sequence)};
-  if (!within(weight.receiver_version(), CurvatureMessage::none, expected.newest_own_sequence))
+  if (!within(weight.receiver_version(), WeightId::none, expected.newest_own_sequence))
     return Violation{
         RejectReason::absurd_sequence,
         fmt::format("version {} of this peer's link weight", weight.receiver_version())};
@@ -103,15 +99,15 @@ std::optional<Violation> validate(const v1::WeightHeader& weight, std::uint64_t 
   return std::nullopt;
 }
 
-v1::LinkWeight::Kind kind_of(CurvatureShape shape) {
+v1::LinkWeight::Kind kind_of(LinkWeightShape shape) {
   switch (shape) {
-    case CurvatureShape::scalar:
+    case LinkWeightShape::scalar:
       return v1::LinkWeight::SCALAR;
-    case CurvatureShape::diagonal:
+    case LinkWeightShape::diagonal:
       return v1::LinkWeight::DIAGONAL;
-    case CurvatureShape::low_rank:
+    case LinkWeightShape::low_rank:
       return v1::LinkWeight::LOW_RANK;
-    case CurvatureShape::full:
+    case LinkWeightShape::full:
       break;
   }
   return v1::LinkWeight::FULL;
@@ -150,12 +146,12 @@ std::optional<Violation> validate(const v1::LinkWeight& weight, const LinkShape&
     return Violation{RejectReason::wrong_link_weight,
                      fmt::format("link weight of kind {} and rank {}",
                                  static_cast<int>(weight.kind()), weight.rank())};
-  const std::size_t expected = shape.weight->floats(shape.dimension);
+  const std::size_t expected = shape.weight->numbers(shape.dimension);
   const auto size = static_cast<std::size_t>(weight.numbers_size());
   if (size != expected)
     return Violation{RejectReason::wrong_dimension,
                      fmt::format("link weight of {} numbers, expected {}", size, expected)};
-  if (!Curvature::sound(*shape.weight, shape.dimension, {weight.numbers().data(), size}))
+  if (!LinkWeight::is_positive_definite(*shape.weight, shape.dimension, {weight.numbers().data(), size}))
     return Violation{RejectReason::wrong_link_weight, "link weight is not positive definite"};
   return std::nullopt;
 }
@@ -186,7 +182,7 @@ std::optional<Violation> validate(const v1::Heartbeat& heartbeat) {
 std::size_t max_message_bytes(const LinkShape& shape) {
   constexpr std::size_t heartbeat = 4 << 20;
   const std::size_t weight =
-      shape.weight ? shape.weight->floats(shape.dimension) * sizeof(float) : 0;
+      shape.weight ? shape.weight->numbers(shape.dimension) * sizeof(float) : 0;
   return static_cast<std::size_t>(shape.dimension) * sizeof(double) + weight + heartbeat;
 }
 
@@ -197,70 +193,53 @@ int receive_limit_bytes(const LinkShape& shape) {
 
 namespace {
 
-void encode_weights(double packed_hops, const CurvatureMessage& message, const LinkShape& shape,
-                    v1::WeightHeader& into) {
-  const auto [hops, depth] = std::bit_cast<std::array<float, 2>>(packed_hops);
-  into.set_hops_from_root(hops);
-  into.set_depth(depth);
-  into.set_sender_version(message.version);
-  into.set_receiver_version(message.of_yours);
-  into.set_sender_digest(message.digest);
-  into.set_receiver_digest(message.digest_of_yours);
-  if (message.curvature.empty()) return;
+void encode_weights(const Message& message, const LinkShape& shape, v1::WeightHeader& into) {
+  into.set_hops_from_root(message.hops->from_root);
+  into.set_depth(message.hops->depth);
+  into.set_sender_version(message.weights->sender.version);
+  into.set_sender_digest(message.weights->sender.digest);
+  into.set_receiver_version(message.weights->receiver.version);
+  into.set_receiver_digest(message.weights->receiver.digest);
+  if (message.weight_update.empty()) return;
   v1::LinkWeight& update = *into.mutable_update();
   update.set_kind(kind_of(shape.weight->shape));
   update.set_rank(static_cast<std::uint32_t>(shape.weight->rank));
-  update.mutable_numbers()->Resize(static_cast<int>(shape.weight->floats(shape.dimension)), 0);
-  std::memcpy(update.mutable_numbers()->mutable_data(), message.curvature.data(),
-              static_cast<std::size_t>(update.numbers_size()) * sizeof(float));
+  update.mutable_numbers()->Add(message.weight_update.begin(), message.weight_update.end());
 }
 
 }  // namespace
 
-std::span<const double> encode_without_vector(const Message& message, const LinkShape& shape,
-                                              v1::Iterate& into) {
+void encode_without_vector(const Message& message, const LinkShape& shape, v1::Iterate& into) {
   into.Clear();
   into.set_sequence(message.sequence);
-  if (!shape.weight) return message.payload;
-  const auto decoded = CurvatureMessage::read(message.payload.subspan(1), shape.dimension);
-  assert(decoded);
-  encode_weights(message.payload[0], *decoded, shape, *into.mutable_weights());
-  return decoded->vector;
+  if (shape.weight) encode_weights(message, shape, *into.mutable_weights());
 }
 
 void encode(const Message& message, const LinkShape& shape, bool float32, v1::Iterate& into) {
-  const std::span<const double> vector = encode_without_vector(message, shape, into);
+  encode_without_vector(message, shape, into);
   if (!float32) {
-    into.mutable_vector()->Add(vector.begin(), vector.end());
+    into.mutable_vector()->Add(message.vector.begin(), message.vector.end());
     return;
   }
-  into.mutable_rounded_vector()->Reserve(static_cast<int>(vector.size()));
-  for (const double value : vector) into.add_rounded_vector(static_cast<float>(value));
+  into.mutable_rounded_vector()->Reserve(static_cast<int>(message.vector.size()));
+  for (const double value : message.vector) into.add_rounded_vector(static_cast<float>(value));
 }
 
-std::span<const double> decode_payload(const v1::Iterate& iterate, const LinkShape& shape,
-                                       std::vector<double>& buffer) {
-  const std::span vector(iterate.vector().data(), static_cast<std::size_t>(iterate.vector_size()));
-  if (!shape.weight && iterate.rounded_vector_size() == 0) return vector;
-  buffer.clear();
-  if (shape.weight) {
-    const v1::WeightHeader& weight = iterate.weights();
-    buffer.push_back(std::bit_cast<double>(std::array{weight.hops_from_root(), weight.depth()}));
-    CurvatureMessage{.version = weight.sender_version(),
-                     .of_yours = weight.receiver_version(),
-                     .digest = weight.sender_digest(),
-                     .digest_of_yours = weight.receiver_digest()}
-        .append_to(buffer);
+Message decode(const v1::Iterate& iterate, std::vector<double>& buffer) {
+  Message message{.sequence = iterate.sequence()};
+  message.vector = {iterate.vector().data(), static_cast<std::size_t>(iterate.vector_size())};
+  if (iterate.rounded_vector_size() > 0) {
+    buffer.assign(iterate.rounded_vector().begin(), iterate.rounded_vector().end());
+    message.vector = buffer;
   }
-  buffer.insert(buffer.end(), vector.begin(), vector.end());
-  buffer.insert(buffer.end(), iterate.rounded_vector().begin(), iterate.rounded_vector().end());
-  if (const auto& numbers = iterate.weights().update().numbers(); !numbers.empty()) {
-    const std::size_t before = buffer.size();
-    buffer.resize(before + shape.weight->words(shape.dimension));
-    std::memcpy(buffer.data() + before, numbers.data(),
-                static_cast<std::size_t>(numbers.size()) * sizeof(float));
-  }
-  return buffer;
+  if (!iterate.has_weights()) return message;
+  const v1::WeightHeader& weights = iterate.weights();
+  message.hops = {.from_root = weights.hops_from_root(), .depth = weights.depth()};
+  message.weights = {.sender = {weights.sender_version(), weights.sender_digest()},
+                     .receiver = {weights.receiver_version(), weights.receiver_digest()}};
+  const auto& numbers = weights.update().numbers();
+  message.weight_update = {numbers.data(), static_cast<std::size_t>(numbers.size())};
+  return message;
 }
 
 void keep_weight_update(v1::Iterate& older, v1::Iterate& newer) {

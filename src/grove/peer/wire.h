@@ -9,7 +9,7 @@
 
 #include "grove/agent/message.h"
 #include "grove/base/types.h"
-#include "grove/coupling/curvature.h"
+#include "grove/coupling/link_weight.h"
 #include "grove/peer/peer.pb.h"
 
 namespace grove::peer {
@@ -62,11 +62,11 @@ std::string printable(std::string_view text);
 
 /// The sizes of the messages of a network.
 struct LinkShape {
-  LinkShape(Index coefficients = 0, std::optional<CurvatureForm> form = {})
+  LinkShape(Index coefficients = 0, std::optional<LinkWeightForm> form = {})
       : dimension(coefficients), weight(form) {}
 
   Index dimension;
-  std::optional<CurvatureForm> weight;  ///< form of the link weights; none for scalar penalties
+  std::optional<LinkWeightForm> weight;  ///< form of the link weights; none for scalar penalties
 };
 
 /// A rejected message: the reason, and a detail for the log.
@@ -106,13 +106,11 @@ std::size_t max_message_bytes(const LinkShape& shape);
 /// message above both limits is not read, and the stream ends.
 int receive_limit_bytes(const LinkShape& shape);
 
-/// Encodes an agent's message, except its vector, which is returned.
-std::span<const double> encode_without_vector(const Message& message, const LinkShape& shape,
-                                              v1::Iterate& into);
+/// Encodes an agent's message, except its vector.
+void encode_without_vector(const Message& message, const LinkShape& shape, v1::Iterate& into);
 void encode(const Message& message, const LinkShape& shape, bool float32, v1::Iterate& into);
-/// The payload of the iterate. The result refers to the iterate or to `buffer`.
-std::span<const double> decode_payload(const v1::Iterate& iterate, const LinkShape& shape,
-                                       std::vector<double>& buffer);
+/// Its spans refer to the iterate or to `buffer`. The sender is not set.
+Message decode(const v1::Iterate& iterate, std::vector<double>& buffer);
 
 /// Moves the weight update of an older iterate to the newer one that replaces it. The sender does
 /// not soon repeat an update.

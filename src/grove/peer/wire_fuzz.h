@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "grove/coupling/curvature_message.h"
+#include "grove/coupling/link_weight.h"
 #include "grove/peer/link_stream.h"
 #include "grove/peer/wire.h"
 
@@ -13,15 +13,16 @@ namespace grove::peer {
 /// Aborts unless an agent with matrix link weights can use the message.
 inline void require_usable_weight(const v1::Iterate& iterate, const LinkShape& shape) {
   std::vector<double> buffer;
-  const auto payload = decode_payload(iterate, shape, buffer);
-  const auto decoded = CurvatureMessage::read(payload.subspan(1), shape.dimension);
-  if (!decoded || decoded->version < 0 || decoded->version > 9 || decoded->of_yours > 4)
-    std::abort();
-  for (const double value : decoded->vector)
+  const Message message = decode(iterate, buffer);
+  if (!message.weights || !message.hops) std::abort();
+  const std::int64_t version = message.weights->sender.version;
+  if (version < 0 || version > 9 || message.weights->receiver.version > 4) std::abort();
+  for (const double value : message.vector)
     if (!std::isfinite(value)) std::abort();
-  const auto weight = Curvature::from_words(*shape.weight, shape.dimension, decoded->curvature);
+  const auto weight =
+      LinkWeight::from_numbers(*shape.weight, shape.dimension, message.weight_update);
   if (iterate.weights().has_update() != weight.has_value()) std::abort();
-  if (weight && !weight->sound()) std::abort();
+  if (weight && !weight->is_positive_definite()) std::abort();
 }
 
 /// Returns whether the iterate was accepted.
@@ -39,7 +40,7 @@ inline bool fuzz_iterate(const v1::Iterate& iterate, const LinkShape& shape) {
       continue;
     }
     std::vector<double> widened;
-    const auto values = decode_payload(iterate, shape, widened);
+    const auto values = decode(iterate, widened).vector;
     if (values.size() != static_cast<std::size_t>(shape.dimension)) std::abort();
     for (const double value : values)
       if (!std::isfinite(value)) std::abort();
@@ -65,9 +66,9 @@ inline bool fuzz_wire(std::string_view bytes) {
   if (envelope.has_heartbeat()) return !validate(envelope.heartbeat());
   if (!envelope.has_iterate()) return false;
   bool accepted = fuzz_iterate(envelope.iterate(), dimension);
-  for (const CurvatureForm form :
-       {CurvatureForm{CurvatureShape::scalar}, CurvatureForm{CurvatureShape::diagonal},
-        CurvatureForm{CurvatureShape::low_rank, 2}, CurvatureForm{CurvatureShape::full}})
+  for (const LinkWeightForm form :
+       {LinkWeightForm{LinkWeightShape::scalar}, LinkWeightForm{LinkWeightShape::diagonal},
+        LinkWeightForm{LinkWeightShape::low_rank, 2}, LinkWeightForm{LinkWeightShape::full}})
     accepted |= fuzz_iterate(envelope.iterate(), {dimension, form});
   return accepted;
 }

@@ -1,13 +1,13 @@
 #include "grove/peer/wire.h"
 
-#include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "grove/coupling/curvature_message.h"
+#include "grove/coupling/link_weight.h"
 #include "grove/peer/process_settings.h"
 #include "grove/peer/wire_fuzz.h"
 
@@ -27,10 +27,13 @@ v1::Hello good_hello() {
   return hello;
 }
 
-v1::Iterate iterate_of(std::uint64_t sequence, std::vector<double> values) {
+Message message_of(std::uint64_t sequence, const std::vector<double>& vector) {
+  return {.sender = {}, .sequence = sequence, .vector = vector};
+}
+
+v1::Iterate iterate_of(std::uint64_t sequence, const std::vector<double>& vector) {
   v1::Iterate iterate;
-  encode({.from = {}, .sequence = sequence, .payload = values}, static_cast<Index>(values.size()),
-         false, iterate);
+  encode(message_of(sequence, vector), static_cast<Index>(vector.size()), false, iterate);
   return iterate;
 }
 
@@ -92,10 +95,10 @@ TEST(Iterate, IsExactAsDoublesAndRoundedAsFloats) {
   std::vector<double> widened;
   v1::Iterate iterate;
   const auto back = [&] {
-    const auto span = decode_payload(iterate, 3, widened);
-    return std::vector<double>(span.begin(), span.end());
+    const auto vector = decode(iterate, widened).vector;
+    return std::vector<double>(vector.begin(), vector.end());
   };
-  const Message message{.from = {}, .sequence = 3, .payload = values};
+  const Message message = message_of(3, values);
   encode(message, 3, false, iterate);
   EXPECT_EQ(back(), values);
   encode(message, 3, true, iterate);
@@ -106,23 +109,23 @@ TEST(Iterate, IsExactAsDoublesAndRoundedAsFloats) {
 
 /// The message of an agent with matrix link weights, in three dimensions.
 struct WeightedMessage {
-  explicit WeightedMessage(CurvatureForm form, std::int64_t receiver_version = 4) : shape(3, form) {
-    const Matrix matrix{{4, 1, 0}, {1, 3, 1}, {0, 1, 2}};
-    const std::vector<double> vector(receiver_version < 0 ? 0 : 3, 0.1);
-    std::vector<double> weight;
-    Curvature(form, matrix).append_words(weight);
-    payload.push_back(std::bit_cast<double>(std::array{1.0f, 2.0f}));
-    CurvatureMessage{.version = 5,
-                     .of_yours = receiver_version,
-                     .digest = 17,
-                     .digest_of_yours = 0xffff0000,
-                     .vector = vector,
-                     .curvature = weight}
-        .append_to(payload);
+  explicit WeightedMessage(LinkWeightForm form, std::int64_t receiver_version = 4)
+      : shape(3, form),
+        vector(receiver_version < 0 ? 0 : 3, 0.1),
+        weight(form, Matrix{{4, 1, 0}, {1, 3, 1}, {0, 1, 2}}),
+        pair{.sender = {.version = 5, .digest = 17},
+             .receiver = {.version = receiver_version, .digest = 0xffff0000}} {}
+  Message message() const {
+    return {.sender = {},
+            .sequence = 8,
+            .hops = HopCounts{.from_root = 1, .depth = 2},
+            .weights = pair,
+            .vector = vector,
+            .weight_update = weight.numbers()};
   }
   v1::Iterate iterate() const {
     v1::Iterate result;
-    encode({.from = {}, .sequence = 8, .payload = payload}, shape, false, result);
+    encode(message(), shape, false, result);
     return result;
   }
   ExpectedIterate expected() const {
@@ -130,35 +133,43 @@ struct WeightedMessage {
   }
 
   LinkShape shape;
-  std::vector<double> payload;
+  std::vector<double> vector;
+  LinkWeight weight;
+  WeightPair pair;
 };
 
-std::vector<CurvatureForm> every_form() {
-  return {{CurvatureShape::scalar},
-          {CurvatureShape::diagonal},
-          {CurvatureShape::low_rank, 2},
-          {CurvatureShape::full}};
+std::vector<LinkWeightForm> every_form() {
+  return {{LinkWeightShape::scalar},
+          {LinkWeightShape::diagonal},
+          {LinkWeightShape::low_rank, 2},
+          {LinkWeightShape::full}};
 }
 
-bool same_bits(std::span<const double> a, std::span<const double> b) {
+template <class Number>
+bool same_bits(std::span<const Number> a, std::span<const Number> b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
 
 TEST(LinkWeightOnTheWire, IsExactInEveryForm) {
-  for (const CurvatureForm form : every_form())
+  for (const LinkWeightForm form : every_form())
     for (const std::int64_t receiver_version : {std::int64_t{-1}, std::int64_t{4}}) {
       const WeightedMessage message(form, receiver_version);
       const v1::Iterate iterate = message.iterate();
       EXPECT_FALSE(validate(iterate, message.expected()));
       EXPECT_FALSE(validate(iterate.weights().update(), message.shape));
       std::vector<double> buffer;
-      EXPECT_TRUE(same_bits(decode_payload(iterate, message.shape, buffer), message.payload));
+      const Message decoded = decode(iterate, buffer), original = message.message();
+      EXPECT_EQ(decoded.sequence, original.sequence);
+      EXPECT_EQ(decoded.hops, original.hops);
+      EXPECT_EQ(decoded.weights, original.weights);
+      EXPECT_TRUE(same_bits(decoded.vector, original.vector));
+      EXPECT_TRUE(same_bits(decoded.weight_update, original.weight_update));
       EXPECT_LE(iterate.ByteSizeLong(), max_message_bytes(message.shape));
     }
 }
 
 TEST(LinkWeightOnTheWire, IsRejectedForImpossibleVersionsFormsOrNumbers) {
-  const WeightedMessage good(CurvatureForm{CurvatureShape::full});
+  const WeightedMessage good(LinkWeightForm{LinkWeightShape::full});
   const auto reason_when = [&](const auto& corrupt) {
     v1::Iterate iterate = good.iterate();
     corrupt(*iterate.mutable_weights());
@@ -193,7 +204,7 @@ TEST(LinkWeightOnTheWire, IsRejectedForImpossibleVersionsFormsOrNumbers) {
 }
 
 TEST(LinkWeightOnTheWire, MovesToTheNewerIterateUnlessThatHasAnotherVersion) {
-  const WeightedMessage message(CurvatureForm{CurvatureShape::full});
+  const WeightedMessage message(LinkWeightForm{LinkWeightShape::full});
   v1::Iterate older = message.iterate(), newer = message.iterate();
   newer.set_sequence(9);
   newer.mutable_weights()->clear_update();
@@ -257,11 +268,11 @@ TEST(LinkStream, ReadsWithoutExcessCapacity) {
   const std::vector<double> values(1000, 0.1);
   for (const bool float32 : {false, true}) {
     v1::Envelope sent, read;
-    encode({.from = {}, .sequence = 9, .payload = values}, 1000, float32, *sent.mutable_iterate());
+    const Message message = message_of(9, values);
+    encode(message, 1000, float32, *sent.mutable_iterate());
     v1::Iterate without_vector;
-    const auto vector =
-        encode_without_vector({.from = {}, .sequence = 9, .payload = values}, 1000, without_vector);
-    grpc::ByteBuffer bytes = to_bytes(without_vector, to_bytes(vector, float32));
+    encode_without_vector(message, 1000, without_vector);
+    grpc::ByteBuffer bytes = to_bytes(without_vector, to_bytes(message.vector, float32));
     EXPECT_EQ(bytes.Length(), sent.ByteSizeLong());
     grpc::ByteBuffer pieces = in_slices(sent.SerializeAsString(), 77);
     for (grpc::ByteBuffer* one : {&bytes, &pieces}) {
@@ -274,12 +285,11 @@ TEST(LinkStream, ReadsWithoutExcessCapacity) {
 }
 
 TEST(LinkStream, TransfersLinkWeightsWithVectors) {
-  for (const CurvatureForm& form : every_form()) {
+  for (const LinkWeightForm& form : every_form()) {
     const WeightedMessage message(form);
     v1::Iterate without_vector;
-    const auto values = encode_without_vector(
-        {.from = {}, .sequence = 8, .payload = message.payload}, message.shape, without_vector);
-    grpc::ByteBuffer bytes = to_bytes(without_vector, to_bytes(values, false));
+    encode_without_vector(message.message(), message.shape, without_vector);
+    grpc::ByteBuffer bytes = to_bytes(without_vector, to_bytes(message.vector, false));
     v1::Envelope read;
     parse(bytes, message.shape.dimension, read);
     EXPECT_EQ(read.iterate().SerializeAsString(), message.iterate().SerializeAsString());
@@ -316,8 +326,8 @@ RC_GTEST_PROP(WireBytes, NeverBreakTheReceiverIfRandom, (const std::string& byte
 RC_GTEST_PROP(WireBytes, NeverBreakTheReceiverIfADamagedMessage,
               (const std::vector<double>& values, std::uint32_t place, char damage)) {
   v1::Envelope envelope;
-  encode({.from = {}, .sequence = 9, .payload = values}, static_cast<Index>(values.size()),
-         place % 2 == 0, *envelope.mutable_iterate());
+  encode(message_of(9, values), static_cast<Index>(values.size()), place % 2 == 0,
+         *envelope.mutable_iterate());
   std::string bytes = envelope.SerializeAsString();
   bytes[place % bytes.size()] = damage;
   fuzz_wire(bytes);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "grove/base/result.h"
-#include "grove/coupling/links.h"
+#include "grove/coupling/coupling.h"
 #include "grove/local/local_model.h"
 #include "grove/problem/loss.h"
 #include "grove/setup/option.h"

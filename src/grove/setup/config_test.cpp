@@ -240,7 +240,7 @@ TEST(ConfigFile, ATextThatIsNotTomlIsNamedWithItsLine) {
   EXPECT_NE(missing.error().text().find("no/such/file.toml"), std::string::npos);
 }
 
-// What only several settings together, or the data, can tell to be wrong still has a line.
+// An error that only several settings together, or the data, can show still has a line.
 TEST(ConfigFile, ErrorsFoundLaterNameTheLineThatSetTheOption) {
   Config config;
   const auto places = read_toml("\nagents = 4\nwork = 'uniform:0:3'\nl1 = 1\n", config, {"l1"});

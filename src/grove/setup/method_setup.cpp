@@ -85,16 +85,15 @@ LocalSolverOptions solver_of(const Config& config) {
 
 DruidOptions druid_options(const Config& config, const Instance& instance, AgentId agent,
                            int work) {
-  return {.link = config.link,
-          .penalty = config.penalty,
-          .theta_penalty = *config.theta_penalty,
+  return {.coupling = {.kind = config.link, .weighting = FixedPenalty{config.penalty}},
           .prox = prox_of(config, instance, agent, work),
+          .theta_penalty = *config.theta_penalty,
           .local_model = config.local_model,
           .solver = solver_of(config)};
 }
 
 /// Beyond, the few d x d matrices that curvature adds to an agent's one are no longer small change.
-constexpr Index largest_full = 16'000;  ///< coefficients; a curvature is then 0.5 GB on a link
+constexpr Index largest_full_weight = 16'000;  ///< coefficients; a curvature is then 0.5 GB on a link
 constexpr Index largest_with_curvature = 2000;
 
 Status set_up_machines(Config& config, const Instance& instance, MethodSetup& setup) {
@@ -131,31 +130,33 @@ void set_up_work(Config& config, const Instance& instance, MethodSetup& setup) {
 }
 
 Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& setup) {
-  const CurvatureForm form = *config.penalty.curvature();
-  if (form.shape == CurvatureShape::full && instance.dimension() > largest_full)
+  const LinkWeightForm form = *config.penalty.curvature();
+  if (form.shape == LinkWeightShape::full && instance.dimension() > largest_full_weight)
     return Error{"--penalty", fmt::format("full tells a matrix of {0} x {0}; expected at most {1} "
                                           "coefficients, or low-rank:K",
-                                          instance.dimension(), largest_full)};
+                                          instance.dimension(), largest_full_weight)};
   if (form.rank > instance.dimension())
     return Error{"--penalty", fmt::format("low-rank:{} keeps more eigenpairs than there are "
                                           "coefficients; expected at most {}",
                                           form.rank, instance.dimension())};
   for (std::uint32_t i = 0; i < config.agents; ++i) {
     setup.options.emplace_back(
-        CurvatureDruidOptions{.link = config.link,
-                              .form = form,
-                              .prox = given_prox(config, AgentId{i}),
-                              .theta_penalty = config.theta_penalty,
-                              .stop_when_quadratic = config.work.starts_with("auto"),
-                              .sampling = sampling_of(config)});
+        DruidOptions{.coupling = {.kind = config.link,
+                                  .weighting = form,
+                                  .relaxation = published_relaxation},
+                     .prox = given_prox(config, AgentId{i}),
+                     .theta_penalty = config.theta_penalty,
+                     .solver = ProximalNewtonSteps{
+                         .sampling = sampling_of(config),
+                         .stop_when_quadratic = config.work.starts_with("auto")}});
   }
   return success();
 }
 
 /// Both ends of a link keep the other's curvature and that of the link.
-double curvature_bytes(CurvatureForm form, const Instance& instance) {
+double curvature_bytes(LinkWeightForm form, const Instance& instance) {
   const auto links = static_cast<double>(instance.graph.edges().size());
-  return 4 * links * static_cast<double>(form.words(instance.dimension()) * sizeof(double));
+  return 4 * links * static_cast<double>(form.numbers(instance.dimension()) * sizeof(float));
 }
 
 /// Makes a weight out of auto.
@@ -169,7 +170,7 @@ void settle_penalty(Config& config, const Instance& instance, std::vector<std::s
   config.penalty = *form;
   const double bytes = curvature_bytes(*form, instance);
   if (bytes <= most_bytes) return;
-  config.penalty = CurvatureForm{CurvatureShape::diagonal};
+  config.penalty = LinkWeightForm{LinkWeightShape::diagonal};
   notes.push_back(fmt::format(
       "curvatures of {} links would take {:.1f} GB, so that --penalty auto is diagonal; a graph "
       "with fewer links converges in fewer bytes",
@@ -196,11 +197,11 @@ Status check_prox(const Config& config) {
                                      config.agents, list->size())};
 }
 
-/// Whether an agent is given r: with curvature links and no copy theta, each has its share.
+/// Whether an agent applies r: all agents do, except where one agent keeps the copy theta.
 bool applies_regularizer(const Config& config, const MethodOptions& options, AgentId agent) {
-  const auto* curvature = std::get_if<CurvatureDruidOptions>(&options);
+  const auto* druid = std::get_if<DruidOptions>(&options);
   return !is_druid(config.method) || agent == regularizer_holder ||
-         (curvature && !curvature->theta_penalty);
+         (druid && !druid->theta_penalty);
 }
 
 MethodOptions gossip_options(Method method, double step) {
@@ -319,11 +320,11 @@ void write_back(const MethodSetup& setup, Config& config) {
   std::vector<double> prox;
   bool stop_when_quadratic = false;
   for (const MethodOptions& options : setup.options) {
-    if (const auto* druid = std::get_if<DruidOptions>(&options)) prox.push_back(druid->prox);
-    if (const auto* druid = std::get_if<CurvatureDruidOptions>(&options)) {
-      prox.push_back(druid->prox);
-      stop_when_quadratic = druid->stop_when_quadratic;
-    }
+    const auto* druid = std::get_if<DruidOptions>(&options);
+    if (druid == nullptr) continue;
+    prox.push_back(druid->prox);
+    if (const auto* newton = std::get_if<ProximalNewtonSteps>(&druid->solver))
+      stop_when_quadratic = newton->stop_when_quadratic;
   }
   const bool tuned = config.prox && std::holds_alternative<TunedProx>(config.prox->value);
   if (!prox.empty() && !tuned) {
@@ -336,7 +337,7 @@ void write_back(const MethodSetup& setup, Config& config) {
 
 }  // namespace
 
-std::optional<CurvatureForm> automatic_curvature(const Config& config, Index dimension) {
+std::optional<LinkWeightForm> automatic_curvature(const Config& config, Index dimension) {
   if (!bears_curvature(config) || dimension > largest_with_curvature) return std::nullopt;
   return automatic_form(dimension, config.l1 > 0);
 }
@@ -365,14 +366,9 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
     if (auto* tuned = config.prox ? std::get_if<TunedProx>(&config.prox->value) : nullptr;
         tuned && !tuned->base)
       tuned->base = 2 * config.penalty;
-    const bool unequal_rates =
-        std::ranges::adjacent_find(setup.participation, std::not_equal_to{}) !=
-        setup.participation.end();
-    for (std::uint32_t i = 0; i < instance.agents(); ++i) {
-      DruidOptions options = druid_options(config, instance, AgentId{i}, setup.work_loads[i]);
-      options.unequal_rates = unequal_rates;
-      setup.options.emplace_back(options);
-    }
+    for (std::uint32_t i = 0; i < instance.agents(); ++i)
+      setup.options.emplace_back(
+          druid_options(config, instance, AgentId{i}, setup.work_loads[i]));
     note_clamped_batches(config, instance, setup.notes);
     note_linearized_bound(config, instance, setup);
   } else {

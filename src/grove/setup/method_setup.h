@@ -27,7 +27,7 @@ struct MethodSetup {
 
 /// How the curvature of their ends weighs links where no weight was given, for so many
 /// coefficients; nothing where one number does.
-std::optional<CurvatureForm> automatic_curvature(const Config& config, Index dimension);
+std::optional<LinkWeightForm> automatic_curvature(const Config& config, Index dimension);
 
 /// Derives the settings that were not given; `config` is updated to what is used.
 Result<MethodSetup> set_up_method(Config& config, const Instance& instance);

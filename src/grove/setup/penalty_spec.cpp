@@ -16,27 +16,27 @@ nlohmann::json text_of(const PenaltySpec& choice) {
   if (choice.is_auto()) return "auto";
   if (!choice.curvature()) return static_cast<double>(choice);
   switch (choice.curvature()->shape) {
-    case CurvatureShape::scalar:
+    case LinkWeightShape::scalar:
       return "scalar";
-    case CurvatureShape::diagonal:
+    case LinkWeightShape::diagonal:
       return "diagonal";
-    case CurvatureShape::low_rank:
+    case LinkWeightShape::low_rank:
       return fmt::format("low-rank:{}", choice.curvature()->rank);
-    case CurvatureShape::full:
+    case LinkWeightShape::full:
       break;
   }
   return "full";
 }
 
 Status set_choice(PenaltySpec& target, std::string_view given) {
-  using enum CurvatureShape;
+  using enum LinkWeightShape;
   if (given == "auto") return target = PenaltySpec(), success();
-  if (given == "scalar") return target = CurvatureForm{scalar}, success();
-  if (given == "diagonal") return target = CurvatureForm{diagonal}, success();
-  if (given == "full") return target = CurvatureForm{full}, success();
+  if (given == "scalar") return target = LinkWeightForm{scalar}, success();
+  if (given == "diagonal") return target = LinkWeightForm{diagonal}, success();
+  if (given == "full") return target = LinkWeightForm{full}, success();
   if (given.starts_with("low-rank:")) {
     const auto rank = parse_integer(given.substr(9));
-    if (rank && *rank > 0) return target = CurvatureForm{low_rank, *rank}, success();
+    if (rank && *rank > 0) return target = LinkWeightForm{low_rank, *rank}, success();
   }
   if (const auto number = parse_double(given); number && Range::positive().contains(*number))
     return target = *number, success();
@@ -56,9 +56,9 @@ Option penalty_option(const OptionText& text, PenaltySpec& target) {
           [&target] { return text_of(target); }};
 }
 
-CurvatureForm automatic_form(Index dimension, bool kinks) {
-  if (dimension <= (kinks ? largest_full_with_kinks : largest_full)) return {CurvatureShape::full};
-  return {CurvatureShape::low_rank, automatic_rank};
+LinkWeightForm automatic_form(Index dimension, bool kinks) {
+  if (dimension <= (kinks ? largest_full_with_kinks : largest_full)) return {LinkWeightShape::full};
+  return {LinkWeightShape::low_rank, automatic_rank};
 }
 
 }  // namespace grove

@@ -3,7 +3,7 @@
 #include <string>
 #include <variant>
 
-#include "grove/coupling/curvature.h"
+#include "grove/coupling/link_weight.h"
 #include "grove/setup/option.h"
 
 namespace grove {
@@ -14,16 +14,16 @@ class PenaltySpec {
  public:
   PenaltySpec() = default;  ///< auto
   PenaltySpec(double number) : choice_(number) {}
-  PenaltySpec(CurvatureForm form) : choice_(form) {}
+  PenaltySpec(LinkWeightForm form) : choice_(form) {}
 
   bool is_auto() const { return std::holds_alternative<Auto>(choice_); }
-  const CurvatureForm* curvature() const { return std::get_if<CurvatureForm>(&choice_); }
+  const LinkWeightForm* curvature() const { return std::get_if<LinkWeightForm>(&choice_); }
   /// The number, where it is one; auto is settled by set_up_method.
   operator double() const { return std::get<double>(choice_); }
 
  private:
   struct Auto {};
-  std::variant<Auto, double, CurvatureForm> choice_;
+  std::variant<Auto, double, LinkWeightForm> choice_;
 };
 
 /// auto | MU | scalar | diagonal | low-rank:K | full
@@ -32,6 +32,6 @@ Option penalty_option(const OptionText& text, PenaltySpec& target);
 /// What auto means where links can be weighed by curvature, by what was measured
 /// (docs/methods/curvature_links.md): the form that costs the fewest bytes until convergence, or,
 /// where l1 has kinks, the least time.
-CurvatureForm automatic_form(Index dimension, bool kinks);
+LinkWeightForm automatic_form(Index dimension, bool kinks);
 
 }  // namespace grove

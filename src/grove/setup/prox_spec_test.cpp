@@ -81,7 +81,7 @@ TEST(ProxSpec, AutoIsTheLocalBoundOfTheLinearizedModel) {
 TEST(ProxSpec, TakesOneWeightForEachAgent) {
   Config config = small_run();
   ASSERT_TRUE(set(config, "0.5, 0,0.25"));
-  for (const PenaltySpec& penalty : {PenaltySpec(0.05), PenaltySpec(CurvatureForm{})}) {
+  for (const PenaltySpec& penalty : {PenaltySpec(0.05), PenaltySpec(LinkWeightForm{})}) {
     config.penalty = penalty;
     const auto record = run(config);
     ASSERT_TRUE(record) << record.error().text();
@@ -99,7 +99,7 @@ TEST(ProxSpec, TakesOneWeightForEachAgent) {
 TEST(ProxSpec, AutoIsZeroWhereTheLinksAloneKeepTheModelStable) {
   Config config = small_run();
   ASSERT_TRUE(set(config, "auto"));
-  for (const PenaltySpec& penalty : {PenaltySpec(0.05), PenaltySpec(CurvatureForm{})}) {
+  for (const PenaltySpec& penalty : {PenaltySpec(0.05), PenaltySpec(LinkWeightForm{})}) {
     config.penalty = penalty;
     const auto record = run(config);
     ASSERT_TRUE(record) << record.error().text();
@@ -107,7 +107,7 @@ TEST(ProxSpec, AutoIsZeroWhereTheLinksAloneKeepTheModelStable) {
   }
 }
 
-// Ten agents that all talk to each other have lambda_max = 10: eps = 2 mu is far below the bound
+// Ten agents that are all neighbours have lambda_max = 10: eps = 2 mu is far below the bound
 // mu lambda_max / 2, and nearly flat objectives cannot save it.
 TEST(ProxSpec, AutoKeepsALinearizedModelStableThatTwiceThePenaltyDoesNot) {
   Config config;

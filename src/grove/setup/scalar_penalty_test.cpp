@@ -39,18 +39,18 @@ TEST(MeanHessianDiagonal, IsEstimatedFromOneHundredProductsBeyondAsManyCoefficie
   EXPECT_NEAR(mean_hessian_diagonal(*instance.mean, instance.start()) / exact, 1, 0.05);
 }
 
-// At zero the logistic loss bends by w w'/4 for a sample w.
-TEST(AutomaticNumber, FollowsTheUnitsOfTheFeatures) {
+// At zero the Hessian of the logistic loss is w w'/4 for a sample w.
+TEST(AutomaticFixedPenalty, FollowsTheUnitsOfTheFeatures) {
   const Instance usual = gaussian(4), scaled = gaussian(4, 1000);
-  const double number = automatic_scalar_penalty(*usual.mean, usual.start(), usual.graph);
-  EXPECT_NEAR(automatic_scalar_penalty(*scaled.mean, scaled.start(), scaled.graph) / number, 1e6,
+  const double penalty = automatic_scalar_penalty(*usual.mean, usual.start(), usual.graph);
+  EXPECT_NEAR(automatic_scalar_penalty(*scaled.mean, scaled.start(), scaled.graph) / penalty, 1e6,
               1e-6);
   const double degree = 4.0 / 3;
-  EXPECT_NEAR(number, dense_mean_diagonal(*usual.mean, usual.start()) / (4 * degree), 1e-12);
+  EXPECT_NEAR(penalty, dense_mean_diagonal(*usual.mean, usual.start()) / (4 * degree), 1e-12);
 }
 
-// Huber's loss is straight where residuals are large, and so is every objective at the start.
-TEST(AutomaticNumber, IsPositiveWhereTheStartHasNoCurvature) {
+// Huber's loss is linear where residuals are large, and so is every objective at the start.
+TEST(AutomaticFixedPenalty, IsPositiveWhereTheStartHasNoCurvature) {
   Config config;
   config.data = "synthetic:gaussian,samples=60,features=3";
   config.agents = 3;
@@ -60,7 +60,7 @@ TEST(AutomaticNumber, IsPositiveWhereTheStartHasNoCurvature) {
   EXPECT_GT(automatic_scalar_penalty(*instance.mean, instance.start(), instance.graph), 0);
 }
 
-TEST(AutomaticNumber, MakesRoundsIndependentOfTheUnitsOfTheFeatures) {
+TEST(AutomaticFixedPenalty, MakesRoundsIndependentOfTheUnitsOfTheFeatures) {
   Config config;
   config.rounds = 1000;
   for (const Method method :
@@ -90,7 +90,7 @@ TEST(AutomaticPenalty, IsDiagonalWhereMatricesOfAllLinksWouldFillTheMemory) {
   const auto setup = set_up_method(config, instance);
   ASSERT_TRUE(setup) << setup.error().text();
   ASSERT_TRUE(config.penalty.curvature());
-  EXPECT_EQ(config.penalty.curvature()->shape, CurvatureShape::diagonal);
+  EXPECT_EQ(config.penalty.curvature()->shape, LinkWeightShape::diagonal);
   ASSERT_EQ(setup->notes.size(), 1u);
   EXPECT_NE(setup->notes[0].find("2.0 GB"), std::string::npos) << setup->notes[0];
 }

@@ -26,6 +26,7 @@ double either(const std::vector<double>& participation, const Edge& edge) {
 NetworkState start_state(const Graph& graph, const Vector& start, bool regularized) {
   NetworkState state;
   state.x.assign(graph.agents(), start);
+  state.z.assign(graph.edges().size(), start);
   state.alpha.assign(graph.edges().size(), Vector::Zero(start.size()));
   if (regularized) {
     state.theta = start;
@@ -40,8 +41,10 @@ void follow_round(const Graph& graph, const LyapunovWeights& weights, std::vecto
   const auto edges = graph.edges();
   for (std::size_t k = 0; k < edges.size(); ++k) {
     const auto [i, j] = edges[k];
-    if (active[i.value] || active[j.value])
-      state.alpha[k] += 0.5 * weights.penalty * (state.x[i.value] - state.x[j.value]);
+    const Vector from_i = (active[i.value] ? 0.5 : 0.0) * (state.x[i.value] - state.z[k]);
+    const Vector from_j = (active[j.value] ? 0.5 : 0.0) * (state.x[j.value] - state.z[k]);
+    state.alpha[k] += weights.penalty * (from_i - from_j);
+    state.z[k] += from_i + from_j;
   }
   if (theta != nullptr && active[weights.holder.value]) {
     state.theta = *theta;
@@ -75,10 +78,7 @@ double lyapunov(const Graph& graph, const LyapunovWeights& weights, const Networ
     total += weights.prox[i] / weights.participation[i] * (state.x[i] - optimum.x[i]).squaredNorm();
   const auto edges = graph.edges();
   for (std::size_t k = 0; k < edges.size(); ++k) {
-    const auto [i, j] = edges[k];
-    const Vector z_error = 0.5 * (state.x[i.value] + state.x[j.value]) -
-                           0.5 * (optimum.x[i.value] + optimum.x[j.value]);
-    total += (2 * weights.penalty * z_error.squaredNorm() +
+    total += (2 * weights.penalty * (state.z[k] - optimum.z[k]).squaredNorm() +
               2 / weights.penalty * (state.alpha[k] - optimum.alpha[k]).squaredNorm()) /
              either(weights.participation, edges[k]);
   }

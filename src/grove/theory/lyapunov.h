@@ -8,10 +8,11 @@
 
 namespace grove {
 
-/// v of Theorem 1 without z, which is (x_i + x_j) / 2 at all times (Lemma 1).
+/// v of Theorem 1. With every agent active z = (x_i + x_j) / 2 at all times (Lemma 1).
 struct NetworkState {
   std::vector<Vector> x;      ///< by agent
-  std::vector<Vector> alpha;  ///< by edge, in the order of graph.edges(): dual of x_i = x_j, i < j
+  std::vector<Vector> z;      ///< by edge, in the order of graph.edges()
+  std::vector<Vector> alpha;  ///< by edge: dual variable of x_i = x_j, i < j
   std::optional<Vector> theta, lambda;  ///< where a regularizer is held
 };
 
@@ -27,7 +28,8 @@ struct LyapunovWeights {
 
 NetworkState start_state(const Graph& graph, const Vector& start, bool regularized);
 
-/// The duals' part of a round (eq. 9b to 9d), told from outside: agents `active` have moved to x.
+/// Repeats what a round (eq. 9b to 9d) does to z and the dual variables when the agents `active`
+/// have moved to x: each active end moves z halfway to itself, and alpha by mu_z times as much.
 void follow_round(const Graph& graph, const LyapunovWeights& weights, std::vector<Vector> x,
                   const Vector* theta, const std::vector<bool>& active, NetworkState& state);
 

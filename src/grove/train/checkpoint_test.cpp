@@ -108,7 +108,7 @@ TEST_F(Checkpoints, AreWrittenWhenARunIsInterrupted) {
 }
 
 TEST_F(Checkpoints, ThatCanNoLongerBeWrittenCostTheCheckpointNotTheRun) {
-  int asked = 0, told = 0;
+  int asked = 0, notes = 0;
   RunHooks hooks;
   hooks.interrupted = [&] {
     if (++asked == 7) {  // after the first checkpoint, before the second
@@ -117,11 +117,11 @@ TEST_F(Checkpoints, ThatCanNoLongerBeWrittenCostTheCheckpointNotTheRun) {
     }
     return false;
   };
-  hooks.noted = [&](std::string_view note) { told += note.starts_with("no checkpoint after"); };
+  hooks.noted = [&](std::string_view note) { notes += note.starts_with("no checkpoint after"); };
   const auto record = run(kept(config(), 17), hooks);
   ASSERT_TRUE(record) << record.error().text();
   EXPECT_EQ(record->outcome.rounds, 17u);
-  EXPECT_EQ(told, 1) << "once, of two that failed";
+  EXPECT_EQ(notes, 1) << "once, of two that failed";
   ASSERT_FALSE(record->notes.empty());
   EXPECT_TRUE(record->notes.back().starts_with("no checkpoint after round 10"));
 }

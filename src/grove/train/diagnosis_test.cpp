@@ -25,24 +25,27 @@ RunRecord shrinking(double stationarity, double consensus) {
   return record;
 }
 
-Config with_number() {
+Config with_fixed_penalty() {
   Config config;
   config.penalty = 0.1;
   return config;
 }
 
-bool mentions(const std::string& text, const std::string& words) {
-  return text.find(words) != std::string::npos;
+bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
 }
 
 TEST(Explanation, NamesThePenaltyThatIsTooLargeOrTooSmall) {
-  EXPECT_TRUE(mentions(explain_slowness(with_number(), shrinking(0.95, 0.9)), "smaller --penalty"));
-  EXPECT_TRUE(mentions(explain_slowness(with_number(), shrinking(0.9, 0.95)), "larger --penalty"));
+  EXPECT_TRUE(
+      mentions(explain_slowness(with_fixed_penalty(), shrinking(0.95, 0.9)), "smaller --penalty"));
+  EXPECT_TRUE(
+      mentions(explain_slowness(with_fixed_penalty(), shrinking(0.9, 0.95)), "larger --penalty"));
 }
 
-// The mean of iterates that leave a box is far from the copy that stays in it, for soft links too.
+// The mean of iterates that leave a box is far from the copy that stays in it, for small penalties
+// too.
 TEST(Explanation, DoesNotSayWhichWayThePenaltyGoesBesideAConstraint) {
-  Config config = with_number();
+  Config config = with_fixed_penalty();
   config.constraint = {.low = 0, .high = 1};
   const std::string text = explain_slowness(config, shrinking(0.95, 0.9));
   EXPECT_TRUE(mentions(text, "larger or a smaller --penalty")) << text;
@@ -50,7 +53,7 @@ TEST(Explanation, DoesNotSayWhichWayThePenaltyGoesBesideAConstraint) {
 
 TEST(Explanation, AdvisesMoreLinksOnlyWhereThereCanBeMore) {
   Config config;
-  config.penalty = CurvatureForm{};
+  config.penalty = LinkWeightForm{};
   RunRecord record = shrinking(0.9, 0.95);
   EXPECT_TRUE(mentions(explain_slowness(config, record), "more links"));
   record.problem.edges = 6;  // of four agents
@@ -58,15 +61,16 @@ TEST(Explanation, AdvisesMoreLinksOnlyWhereThereCanBeMore) {
   EXPECT_FALSE(mentions(explain_slowness(config, record), "more links"));
 }
 
-TEST(Explanation, NamesTheGraphWhereNewsTravelsSlowly) {
+TEST(Explanation, NamesTheGraphWhereInformationTravelsSlowly) {
   RunRecord record = shrinking(0.9, 0.95);
   record.problem.lambda_2 = 0.01;
-  EXPECT_TRUE(mentions(explain_slowness(with_number(), record), "slowly through this graph"));
+  EXPECT_TRUE(
+      mentions(explain_slowness(with_fixed_penalty(), record), "slowly through this graph"));
 }
 
-TEST(Explanation, DoesNotBlameANumberWhereLinksHaveNone) {
+TEST(Explanation, DoesNotBlameThePenaltyWhereWeightsArePublished) {
   Config config;
-  config.penalty = CurvatureForm{};
+  config.penalty = LinkWeightForm{};
   EXPECT_TRUE(mentions(explain_slowness(config, shrinking(0.95, 0.9)), "badly conditioned"));
   const RunRecord apart = shrinking(0.9, 0.95);
   EXPECT_TRUE(mentions(explain_slowness(config, apart), "more --rounds"));
@@ -75,14 +79,14 @@ TEST(Explanation, DoesNotBlameANumberWhereLinksHaveNone) {
 }
 
 TEST(Explanation, AdvisesAutoOnlyWhereItIsMoreThanANumber) {
-  Config config = with_number();
+  Config config = with_fixed_penalty();
   EXPECT_TRUE(mentions(explain_slowness(config, shrinking(0.9, 0.95)), "or auto"));
   config.method = Method::druid_gd;
   EXPECT_FALSE(mentions(explain_slowness(config, shrinking(0.9, 0.95)), "or auto"));
 }
 
 TEST(Explanation, NamesWhatTheSettingsThemselvesMakeSlow) {
-  Config config = with_number();
+  Config config = with_fixed_penalty();
   RunRecord record = shrinking(0.9, 0.95);
   config.delay = 50;
   EXPECT_TRUE(mentions(explain_slowness(config, record), "up to 50 rounds late"));
@@ -94,19 +98,19 @@ TEST(Explanation, NamesWhatTheSettingsThemselvesMakeSlow) {
 }
 
 TEST(Explanation, DoesNotPromiseProgressBelowRounding) {
-  Config config = with_number();
+  Config config = with_fixed_penalty();
   config.tolerance = 1e-18;
   EXPECT_TRUE(mentions(explain_slowness(config, shrinking(0.7, 0.7)), "only rounding is left"));
 }
 
 // After 90 rounds 0.9^90 is left; 0.9^r = 1e-6 has r = 131.1, so 42 more rounds are needed.
 TEST(Explanation, ExtrapolatesThePace) {
-  const std::string text = explain_slowness(with_number(), shrinking(0.9, 0.8));
+  const std::string text = explain_slowness(with_fixed_penalty(), shrinking(0.9, 0.8));
   EXPECT_TRUE(mentions(text, "about 42 more")) << text;
 }
 
 TEST(Explanation, NamesTheNoiseFloorOfMiniBatches) {
-  Config config = with_number();
+  Config config = with_fixed_penalty();
   config.sampling = SamplingKind::minibatch;
   RunRecord record = shrinking(0.9, 0.8);
   for (std::size_t round = 20; round < record.trace.size(); ++round)
@@ -117,16 +121,16 @@ TEST(Explanation, NamesTheNoiseFloorOfMiniBatches) {
 TEST(Explanation, SaysHowMuchAgentsRested) {
   RunRecord record = shrinking(0.95, 0.9);
   for (AgentSummary& agent : record.agents) agent.participation = 0.4;
-  EXPECT_TRUE(mentions(explain_slowness(with_number(), record), "rested in 60 %"));
+  EXPECT_TRUE(mentions(explain_slowness(with_fixed_penalty(), record), "rested in 60 %"));
 }
 
 TEST(Explanation, OfAConvergedRunOnlyIfItWasSlow) {
   RunRecord record = shrinking(0.95, 0.9);
   record.outcome.status = RunStatus::converged;
   record.outcome.rounds = 90;
-  EXPECT_EQ(explain_slowness(with_number(), record), "");
+  EXPECT_EQ(explain_slowness(with_fixed_penalty(), record), "");
   record.outcome.rounds = 250;
-  const std::string text = explain_slowness(with_number(), record);
+  const std::string text = explain_slowness(with_fixed_penalty(), record);
   EXPECT_TRUE(mentions(text, "took 250 rounds: ")) << text;
   EXPECT_TRUE(mentions(text, "smaller --penalty")) << text;
 }
@@ -134,13 +138,14 @@ TEST(Explanation, OfAConvergedRunOnlyIfItWasSlow) {
 TEST(Explanation, OfAnInterruptedRun) {
   RunRecord record = shrinking(0.95, 0.9);
   record.outcome.status = RunStatus::interrupted;
-  EXPECT_TRUE(mentions(explain_slowness(with_number(), record), "not converged: agents agree"));
+  EXPECT_TRUE(
+      mentions(explain_slowness(with_fixed_penalty(), record), "not converged: agents agree"));
 }
 
 TEST(Explanation, OfAShortTraceHasACauseAndNoPace) {
   RunRecord record = shrinking(0.95, 0.9);
   record.trace = {record.trace.front(), record.trace.back()};
-  const std::string text = explain_slowness(with_number(), record);
+  const std::string text = explain_slowness(with_fixed_penalty(), record);
   EXPECT_TRUE(mentions(text, "smaller --penalty")) << text;
   EXPECT_FALSE(mentions(text, "pace")) << text;
 }
@@ -148,7 +153,7 @@ TEST(Explanation, OfAShortTraceHasACauseAndNoPace) {
 TEST(Explanation, NamesGradientStepsAndHeavyProximalTerms) {
   RunRecord record = shrinking(0.95, 0.9);
   for (AgentSummary& agent : record.agents) agent.degree = 2, agent.prox = 5;  // links weigh 0.2
-  Config config = with_number();
+  Config config = with_fixed_penalty();
   EXPECT_TRUE(mentions(explain_slowness(config, record), "smaller --prox"));
   config.method = Method::druid_gd;
   EXPECT_TRUE(mentions(explain_slowness(config, record), "gradient steps"));
@@ -161,7 +166,7 @@ TEST(Explanation, NamesGradientStepsAndHeavyProximalTerms) {
 }
 
 TEST(Explanation, IsSilentWhereNothingWasWanted) {
-  Config endless = with_number();
+  Config endless = with_fixed_penalty();
   endless.tolerance = 0;
   EXPECT_EQ(explain_slowness(endless, shrinking(0.95, 0.9)), "");
 }
@@ -185,8 +190,8 @@ TEST(Explanation, OfARealRunPointsTowardsTheBetterPenalty) {
   }
 }
 
-// A path of four; agent 2 has spoken 5 times, the others about 90 times.
-TEST(Explanation, NamesANeighbourThatIsHardlyHeard) {
+// A path of four; agent 2 has sent 5 messages, the others about 90.
+TEST(Explanation, NamesANeighbourThatSendsHardlyAnyMessage) {
   const RunRecord record = shrinking(0.95, 0.9);
   const Graph path = *make_graph("path", 4, 1);
   const std::string text = explain_silence(record, path, std::vector<std::uint64_t>{90, 88, 5, 91});
@@ -214,7 +219,7 @@ std::vector<RealRun> real_runs() {
        "90 % of the messages are lost"},
       {"Delay", [](Config& c) { c.link = LinkKind::edge, c.delay = 50, c.rounds = 60; },
        "up to 50 rounds late"},
-      {"Rest", [](Config& c) { c.participation = "0.02"; }, "rest most of the time"},
+      {"Inactivity", [](Config& c) { c.participation = "0.02"; }, "rest most of the time"},
       {"DeadAgent", [](Config& c) { c.participation = "1,1,1,1,1,1,1,1e-9,1,1"; },
        "hardly heard: agent 7"},
       {"SlowGraph", [](Config& c) { c.agents = 40, c.graph = "ring"; },
@@ -222,8 +227,8 @@ std::vector<RealRun> real_runs() {
       {"SlowGraphThatConverged",
        [](Config& c) { c.agents = 40, c.graph = "ring", c.rounds = 2000, c.tolerance = 1e-5; },
        "slowly through this graph"},
-      {"SoftLinks", [](Config& c) { c.penalty = 1e-7; }, "larger --penalty"},
-      {"StiffLinks", [](Config& c) { c.penalty = 10; }, "smaller --penalty"},
+      {"SmallPenalty", [](Config& c) { c.penalty = 1e-7; }, "larger --penalty"},
+      {"LargePenalty", [](Config& c) { c.penalty = 10; }, "smaller --penalty"},
       {"HeavyProx", [](Config& c) { c.penalty = 1e-3, c.prox = ProxSpec(10.0); }, "smaller --prox"},
       {"GradientSteps", [](Config& c) { c.method = Method::druid_gd; }, "gradient steps"},
       {"Rounding",
@@ -274,7 +279,7 @@ TEST(Explanation, NamesTheDeadNeighbourOfARun) {
   EXPECT_TRUE(mentions(record->explanations.back(), "waiting for it: 2, 4"));
 }
 
-TEST(Explanation, TellsWhatSafeguardsDid) {
+TEST(Explanation, ReportsTheActionsOfSafeguards) {
   RunRecord record = shrinking(0.95, 0.9);
   EXPECT_EQ(explain_events(record), "");
   record.events = {{10, 7, "raised", "stalled"}, {30, 7, "raised", "stalled"}};

@@ -106,7 +106,7 @@ TEST(Measures, ZeroIsStationaryWhereTheDataSaysNothing) {
   EXPECT_EQ(m.objective, 2.5);
 }
 
-// The mean of 0 and 2e-9 is not 0, however small: the count and the solution tell the same.
+// The mean of 0 and 2e-9 is not 0, however small: the count agrees with the solution.
 TEST(Measures, CountTheNonzerosOfTheSolutionItself) {
   const Instance instance = two_parabolas({.l1 = 2.5, .regularized = 1});
   Measurer measurer(instance, nullptr);

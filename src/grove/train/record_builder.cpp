@@ -34,8 +34,6 @@ std::vector<AgentSummary> summarize_agents(const Instance& instance, const Metho
     if (!setup.speeds.empty()) agent.speed = setup.speeds[i];
     if (!setup.work_reasons.empty()) agent.work_reason = setup.work_reasons[i];
     if (const auto* druid = std::get_if<DruidOptions>(&setup.options[i])) agent.prox = druid->prox;
-    if (const auto* druid = std::get_if<CurvatureDruidOptions>(&setup.options[i]))
-      agent.prox = druid->prox;
     agents.push_back(agent);
   }
   return agents;
@@ -55,8 +53,8 @@ std::vector<RunEvent> events_of(std::span<const AgentReport> agents) {
 }  // namespace
 
 Answer answer_of(const MethodSetup& setup) {
-  return std::holds_alternative<CurvatureDruidOptions>(setup.options[0]) ? Answer::majority_support
-                                                                         : Answer::mean;
+  const auto* druid = std::get_if<DruidOptions>(&setup.options[0]);
+  return druid != nullptr && published_form(*druid) ? Answer::majority_support : Answer::mean;
 }
 
 std::vector<std::string> notes_of(const PreparedProblem& problem, const MethodSetup& setup) {

@@ -24,8 +24,8 @@ RunRecord must_run(const Config& config, const RunHooks& hooks = {}) {
   return record ? *record : RunRecord{};
 }
 
-bool mentions(const std::string& text, const std::string& word) {
-  return text.find(word) != std::string::npos;
+bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
 }
 
 TEST(Run, StopsInTheFirstRoundThatMeetsTheTolerance) {
@@ -75,20 +75,20 @@ TEST(Run, MeasuresEveryFewRoundsAndTheLast) {
   EXPECT_EQ(rounds, (std::vector<Round>{0, 4, 8, 10}));
 }
 
-TEST(Run, EndsTheSameWayWhetherOrNotAnybodyLooksAtTheTrace) {
+TEST(Run, EndsTheSameWayWhetherOrNotATraceIsWanted) {
   Config config = small();
   config.penalty = {};  // auto
   for (const double tolerance : {1e-2, 1e-6}) {
     config.tolerance = tolerance;
-    const RunRecord watched = must_run(config);
+    const RunRecord with_trace = must_run(config);
     RunHooks hooks;
     hooks.trace_wanted = false;
-    const RunRecord alone = must_run(config, hooks);
-    EXPECT_EQ(alone.outcome.rounds, watched.outcome.rounds);
-    EXPECT_EQ(alone.solution, watched.solution);
-    EXPECT_EQ(alone.objective, watched.objective);
-    EXPECT_LT(alone.trace.size(), watched.trace.size());
-    EXPECT_EQ(alone.trace.back().round, watched.trace.back().round);
+    const RunRecord without_trace = must_run(config, hooks);
+    EXPECT_EQ(without_trace.outcome.rounds, with_trace.outcome.rounds);
+    EXPECT_EQ(without_trace.solution, with_trace.solution);
+    EXPECT_EQ(without_trace.objective, with_trace.objective);
+    EXPECT_LT(without_trace.trace.size(), with_trace.trace.size());
+    EXPECT_EQ(without_trace.trace.back().round, with_trace.trace.back().round);
   }
 }
 
@@ -104,17 +104,17 @@ TEST(Run, AnInterruptEndsItWithWhatWasDone) {
   EXPECT_EQ(record.trace.back().round, 7u) << "the record ends where the run did";
 }
 
-TEST(Run, TellsEveryMeasuredRoundAndTimesOnlyTheWork) {
+TEST(Run, ReportsEveryMeasuredRoundAndTimesOnlyTheWork) {
   Config config = small();
   config.tolerance = 0;
   config.rounds = 5;
   double now = 0;
-  std::size_t told = 0;
+  std::size_t reported = 0;
   RunHooks hooks;
   hooks.seconds = [&] { return now += 1; };  // every look at the clock takes a second
-  hooks.measured = [&](const TracePoint& point) { EXPECT_EQ(point.round, told++); };
+  hooks.measured = [&](const TracePoint& point) { EXPECT_EQ(point.round, reported++); };
   const RunRecord record = must_run(config, hooks);
-  EXPECT_EQ(told, 6u);
+  EXPECT_EQ(reported, 6u);
   EXPECT_EQ(record.trace[0].seconds, 0);
   EXPECT_EQ(record.trace[5].seconds, 5);  // two looks a round, one second apart
   EXPECT_EQ(record.outcome.seconds, 11);  // all looks between the first and the last
@@ -142,7 +142,7 @@ TEST(Run, RecordsEveryOptionAsResolved) {
   EXPECT_EQ(resolved["prox"], 0.4);
   EXPECT_EQ(resolved["agents"], 5);
   EXPECT_EQ(resolved["samples"], 200);
-  EXPECT_EQ(resolved["work"], "5") << "auto, with links of one number";
+  EXPECT_EQ(resolved["work"], "5") << "auto, with a fixed penalty";
   Config config = small();
   config.method = Method::nids;
   EXPECT_GT(must_run(config).config["step"].get<double>(), 0);
@@ -157,7 +157,7 @@ TEST(Run, RecordsEveryOptionAsResolved) {
   const auto by_default = must_run(config).config;
   EXPECT_EQ(by_default["penalty"], "full");
   EXPECT_EQ(by_default["prox"], 0);
-  EXPECT_EQ(by_default["work"], "auto") << "agents end their steps as they see fit";
+  EXPECT_EQ(by_default["work"], "auto") << "each agent decides when to stop its steps";
   config.work = "uniform:1:9";
   const RunRecord listed = must_run(config);
   std::string loads;
@@ -211,8 +211,8 @@ TEST(Run, ByDefaultGoesTheSameWayWhateverTheUnitsBesideAnIntercept) {
           << k;
 }
 
-// With whole moves of a dual while one end rests this diverges in round 1174.
-TEST(Run, OfLinksWithOneNumberBearsUnequalParticipation) {
+// A rule that moves the whole dual while only one end is active diverges here.
+TEST(Run, WithAFixedPenaltyConvergesUnderUnequalParticipation) {
   Config config;
   config.data = "synthetic:ijcnn-like,samples=2000";
   config.l2 = 1e-3;

@@ -157,7 +157,8 @@ TEST(LocalStepsChoice, SlowLinksLeaveTimeForSteps) {
   for (const AgentSummary& agent : must_run(config).agents) EXPECT_EQ(agent.work, 1);
 }
 
-// Free-running, agent 1 hears from agent 0 as often as it works itself; agent 3 from 4 likewise.
+// Free-running, agent 1 receives messages of agent 0 as often as it is active itself; agent 3 of 4
+// likewise.
 TEST(LocalStepsChoice, FreeRunningAgentsDoNotKeepQuickNeighboursWaiting) {
   Config config = unequal();
   config.link = LinkKind::edge;

@@ -30,24 +30,25 @@ std::vector<double> gather(MPI_Comm processes, std::span<const double> own) {
 
 namespace {
 
-int bytes_of(const MessageBuffer& buffer) { return static_cast<int>(buffer.size()); }
+/// Counting 8-byte words instead of bytes, a message may have 16 GiB.
+int words_of(const MessageBuffer& buffer) { return static_cast<int>(buffer.size() / 8); }
 
 void take(MPI_Message& matched, const MPI_Status& status, MessageBuffer& buffer) {
-  int size = 0;
-  MPI_Get_count(&status, MPI_BYTE, &size);
-  MPI_Mrecv(buffer.receive_into(static_cast<std::size_t>(size)), size, MPI_BYTE, &matched,
-            MPI_STATUS_IGNORE);
+  int words = 0;
+  MPI_Get_count(&status, MPI_UINT64_T, &words);
+  MPI_Mrecv(buffer.receive_into(8 * static_cast<std::size_t>(words)), words, MPI_UINT64_T,
+            &matched, MPI_STATUS_IGNORE);
 }
 
 }  // namespace
 
 void send(const MessageBuffer& buffer, int to, int tag, MPI_Comm comm, MPI_Request& request) {
-  MPI_Isend(buffer.data(), bytes_of(buffer), MPI_BYTE, to, tag, comm, &request);
+  MPI_Isend(buffer.data(), words_of(buffer), MPI_UINT64_T, to, tag, comm, &request);
 }
 
 void send_synchronously(const MessageBuffer& buffer, int to, int tag, MPI_Comm comm,
                         MPI_Request& request) {
-  MPI_Issend(buffer.data(), bytes_of(buffer), MPI_BYTE, to, tag, comm, &request);
+  MPI_Issend(buffer.data(), words_of(buffer), MPI_UINT64_T, to, tag, comm, &request);
 }
 
 void receive(int from, int tag, MPI_Comm comm, MessageBuffer& buffer) {

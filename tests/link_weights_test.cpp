@@ -1,5 +1,5 @@
-// Links weighed by the curvature of their ends: exact through refreshes, rest, loss, delay, crashes
-// and rollback, in every form, and indifferent to the scale of the data.
+// Links with published weights: exact through new weights, inactivity, loss, delay, crashes and
+// rollback, in every form, and independent of the scale of the data.
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 namespace grove::testing_support {
 namespace {
 
-/// Eight agents of which each sees mostly one class: their own optima and Hessians differ much, so
-/// that curvatures are told anew on the way.
+/// Eight agents of which each has mostly one class: their own optima and Hessians differ much, so
+/// that new weights are published during the run.
 Problem unlike_agents(double l1 = 0, double feature_scale = 1) {
   Problem problem = make_problem({.agents = 8,
                                   .samples = 240,
@@ -30,11 +30,11 @@ Problem unlike_agents(double l1 = 0, double feature_scale = 1) {
   return problem;
 }
 
-Config curvature_config(CurvatureForm form, LinkKind link) {
+Config config_with(LinkWeightForm form, LinkKind kind) {
   Config config;
   config.agents = 8;
   config.penalty = form;
-  config.link = link;
+  config.link = kind;
   config.rounds = 3000;
   config.tolerance = 0;
   config.threads = 1;
@@ -65,32 +65,32 @@ struct Trial {
   std::optional<Simulator> simulator;
 };
 
-struct FormAndLink {
-  CurvatureForm form;
-  LinkKind link;
+struct FormAndKind {
+  LinkWeightForm form;
+  LinkKind kind;
 };
 
-class CurvatureLinksIn : public testing::TestWithParam<FormAndLink> {
+class PublishedWeightsIn : public testing::TestWithParam<FormAndKind> {
  protected:
-  Config config() const { return curvature_config(GetParam().form, GetParam().link); }
+  Config config() const { return config_with(GetParam().form, GetParam().kind); }
 };
 INSTANTIATE_TEST_SUITE_P(
-    EveryFormAndLink, CurvatureLinksIn,
-    testing::Values(FormAndLink{{CurvatureShape::scalar}, LinkKind::broadcast},
-                    FormAndLink{{CurvatureShape::scalar}, LinkKind::edge},
-                    FormAndLink{{CurvatureShape::diagonal}, LinkKind::broadcast},
-                    FormAndLink{{CurvatureShape::diagonal}, LinkKind::edge},
-                    FormAndLink{{CurvatureShape::low_rank, 2}, LinkKind::broadcast},
-                    FormAndLink{{CurvatureShape::low_rank, 2}, LinkKind::edge},
-                    FormAndLink{{CurvatureShape::full}, LinkKind::broadcast},
-                    FormAndLink{{CurvatureShape::full}, LinkKind::edge}));
+    EveryFormAndKind, PublishedWeightsIn,
+    testing::Values(FormAndKind{{LinkWeightShape::scalar}, LinkKind::broadcast},
+                    FormAndKind{{LinkWeightShape::scalar}, LinkKind::edge},
+                    FormAndKind{{LinkWeightShape::diagonal}, LinkKind::broadcast},
+                    FormAndKind{{LinkWeightShape::diagonal}, LinkKind::edge},
+                    FormAndKind{{LinkWeightShape::low_rank, 2}, LinkKind::broadcast},
+                    FormAndKind{{LinkWeightShape::low_rank, 2}, LinkKind::edge},
+                    FormAndKind{{LinkWeightShape::full}, LinkKind::broadcast},
+                    FormAndKind{{LinkWeightShape::full}, LinkKind::edge}));
 
-TEST_P(CurvatureLinksIn, ReachTheOptimumWithEveryoneActive) {
+TEST_P(PublishedWeightsIn, ReachTheOptimumWithEveryoneActive) {
   Trial trial(unlike_agents(), config());
   EXPECT_LT(trial.rounds_to(1e-24, 1500), 1500u);
 }
 
-TEST_P(CurvatureLinksIn, ReachTheOptimumWithTwoOfFiveAgentsActive) {
+TEST_P(PublishedWeightsIn, ReachTheOptimumWithTwoOfFiveAgentsActive) {
   Config settings = config();
   settings.participation = "0.4";
   Trial trial(unlike_agents(), settings);
@@ -98,48 +98,51 @@ TEST_P(CurvatureLinksIn, ReachTheOptimumWithTwoOfFiveAgentsActive) {
 }
 
 // All alike, or some a hundred times as rarely as their neighbours.
-TEST(CurvatureLinks, ReachTheOptimumHoweverRarelyAgentsWork) {
+TEST(PublishedWeights, ReachTheOptimumHoweverRarelyAgentsAreActive) {
   for (const char* participation :
        {"0.05", "0.2", "0.7", "0.95", "1,0.1,1,0.1,1,0.1,1,0.1", "0.1,1,1,1,0.1,1,1,1",
         "1,0.05,0.9,0.9,0.9,0.9,0.9,0.9", "1,0.01,1,1,0.01,1,1,1"}) {
-    Config config = curvature_config({CurvatureShape::full}, LinkKind::broadcast);
+    Config config = config_with({LinkWeightShape::full}, LinkKind::broadcast);
     config.participation = std::string(participation);
     Trial trial(unlike_agents(), config);
     EXPECT_LT(trial.rounds_to(1e-12, 40000), 40000u) << participation;
   }
 }
 
-// Least squares in one coefficient: f_i = h_i (x - a_i)^2 / 2. After the introduction the duals are
-// zero, C_i = 2 * 1.001 h_i, P is their mean, the middle that of x_i and x_j, and the pull at x_i
-// P (x_i - x_j)/2. The local model holds x_i by P, however rarely its neighbour works.
-TEST(CurvatureBroadcastLinks, TakeTheStepThatAHandWorkedExampleTakes) {
+// Least squares in one coefficient: f_i = h_i (x - a_i)^2 / 2. After the first round the duals are
+// zero, C_i = 2 * 1.001 h_i, P is their mean, z the mean of x_i and x_j, and the gradient of the
+// coupling at x_i is P (x_i - x_j)/2. The local model has the penalty P, however rarely its
+// neighbour is to be active.
+TEST(PublishedWeights, OfBroadcastCouplingGiveTheStepOfAnExampleWorkedOutByHand) {
   const Problem problem = make_problem({.agents = 2,
                                         .samples = 40,
                                         .features = 1,
                                         .graph = "path",
                                         .terms = {.loss = SquaredLoss{}, .l2 = 0}});
   const Instance instance = problem.instance();
-  Config config = curvature_config({CurvatureShape::full}, LinkKind::broadcast);
+  Config config = config_with({LinkWeightShape::full}, LinkKind::broadcast);
   config.agents = 2;
   config.participation = std::string("1,0.4");
   const MethodSetup setup = *set_up_method(config, instance);
-  Agents agents = make_agents(config, instance, setup);
-  const auto always = [](std::size_t) { return true; };
-  play_round(agents, instance.graph, 1, 5, always);
+  Simulator simulator(make_agents(config, instance, setup), instance.graph,
+                      Schedule(1, {1, 1}, {5, 5}), {.threads = 1});
+  const Agents& agents = simulator.agents();
+  simulator.advance();
   const Vector before[] = {agents[0]->estimate(), agents[1]->estimate()};
-  play_round(agents, instance.graph, 2, 5, always);
+  simulator.advance();
   double h[2];
   for (std::size_t i = 0; i < 2; ++i) h[i] = plain_hessian(problem, i, before[i])(0, 0);
   const double weight = 2 * 1.001 * (h[0] + h[1]) / 2;
   for (std::size_t i = 0; i < 2; ++i) {
-    const double pull = weight * (before[i] - before[1 - i])[0] / 2;
-    const double step = -(plain_gradient(problem, i, before[i])[0] + pull) / (h[i] + weight);
+    const double coupling_gradient = weight * (before[i] - before[1 - i])[0] / 2;
+    const double step =
+        -(plain_gradient(problem, i, before[i])[0] + coupling_gradient) / (h[i] + weight);
     EXPECT_NEAR(agents[i]->estimate()[0] - before[i][0], step, 1e-5 * std::abs(step));
   }
 }
 
 // Each agent keeps its share of r; every copy is sparse where the optimum is.
-TEST_P(CurvatureLinksIn, ReachTheOptimumOfAnL1ProblemAndItsZeros) {
+TEST_P(PublishedWeightsIn, ReachTheOptimumOfAnL1ProblemAndItsZeros) {
   Trial trial(unlike_agents(0.1), config());
   ASSERT_GT((trial.optimum.array() == 0).count(), 0);
   ASSERT_GT((trial.optimum.array() != 0).count(), 0);
@@ -149,25 +152,25 @@ TEST_P(CurvatureLinksIn, ReachTheOptimumOfAnL1ProblemAndItsZeros) {
       EXPECT_EQ(agent->estimate()[k] == 0, trial.optimum[k] == 0);
 }
 
-TEST(CurvatureLinks, KeepThePapersCopyOfTheModelWhenItsPenaltyIsGiven) {
-  Config config = curvature_config({CurvatureShape::full}, LinkKind::broadcast);
+TEST(PublishedWeights, WorkWithThePapersCopyOfTheModelWhenItsPenaltyIsGiven) {
+  Config config = config_with({LinkWeightShape::full}, LinkKind::broadcast);
   config.theta_penalty = 0.1;
   Trial trial(unlike_agents(0.02), config);
   EXPECT_LT(trial.rounds_to(1e-20, 2000), 2000u);
 }
 
-TEST(CurvatureLinks, TheTestProblemMakesAgentsTellTheirCurvatureAnew) {
-  Config config = curvature_config({CurvatureShape::full}, LinkKind::broadcast);
+TEST(PublishedWeights, AreReplacedDuringTheRunOfTheTestProblem) {
+  Config config = config_with({LinkWeightShape::full}, LinkKind::broadcast);
   Trial trial(unlike_agents(), config);
   for (int round = 0; round < 30; ++round) trial.simulator->advance();
-  const std::uint64_t links = 2 * trial.instance.graph.edges().size();
-  const std::uint64_t introductions = links * 5 * 8;  // 4 * 5 / 2 floats make 5 doubles
-  const std::uint64_t vectors = links * 30 * 4 * 8;
-  EXPECT_GT(trial.simulator->cost().bytes_sent, introductions + vectors);
+  const std::uint64_t messages = 2 * trial.instance.graph.edges().size();  // of a round
+  const std::uint64_t first_weights = messages * (4 * 5 / 2) * sizeof(float);
+  const std::uint64_t hops_and_vectors = messages * 30 * (sizeof(HopCounts) + 4 * sizeof(double));
+  EXPECT_GT(trial.simulator->cost().bytes_sent, first_weights + hops_and_vectors);
 }
 
-TEST(CurvatureEdgeLinks, ReachTheOptimumAlthoughMessagesAreLostAndLate) {
-  Config config = curvature_config({CurvatureShape::full}, LinkKind::edge);
+TEST(PublishedWeights, OfEdgeCouplingReachTheOptimumAlthoughMessagesAreLostAndLate) {
+  Config config = config_with({LinkWeightShape::full}, LinkKind::edge);
   config.participation = "0.4";
   config.loss_rate = 0.3;
   config.delay = 5;
@@ -175,8 +178,8 @@ TEST(CurvatureEdgeLinks, ReachTheOptimumAlthoughMessagesAreLostAndLate) {
   EXPECT_LT(trial.rounds_to(1e-22, 8000), 8000u);
 }
 
-TEST(CurvatureEdgeLinks, RecoverAfterAnAgentFallsBackBehindARefresh) {
-  Config config = curvature_config({CurvatureShape::full}, LinkKind::edge);
+TEST(PublishedWeights, OfEdgeCouplingSurviveTheRollbackOfAnAgentToAnEarlierWeight) {
+  Config config = config_with({LinkWeightShape::full}, LinkKind::edge);
   config.loss_rate = 0.2;
   for (const Round saved_at : {0, 1, 3}) {
     Trial trial(unlike_agents(), config);
@@ -184,16 +187,15 @@ TEST(CurvatureEdgeLinks, RecoverAfterAnAgentFallsBackBehindARefresh) {
     const std::string old_state = state_of(*trial.simulator->agents()[2]);
     while (trial.simulator->round() < 60) trial.simulator->advance();
     ASSERT_TRUE(restore(*trial.simulator->agents()[2], old_state));
-    const double hurt = trial.error();
-    EXPECT_GT(hurt, 1e-4);
+    EXPECT_GT(trial.error(), 1e-4) << "the rollback should increase the error";
     EXPECT_LT(trial.rounds_to(1e-22, 3000), 3000u) << "saved after round " << saved_at;
   }
 }
 
-TEST(CurvatureEdgeLinks, FreeRunningAgentsSurviveLossCrashesAndACut) {
+TEST(PublishedWeights, OfEdgeCouplingLetFreeRunningAgentsSurviveLossCrashesAndACut) {
   const Problem problem = unlike_agents(0.01);
   const Instance instance = problem.instance();
-  Config config = curvature_config({CurvatureShape::full}, LinkKind::edge);
+  Config config = config_with({LinkWeightShape::full}, LinkKind::edge);
   const MethodSetup setup = *set_up_method(config, instance);
   EventSimulator simulator(make_agents(config, instance, setup), instance.graph, setup.work_loads,
                            {.speeds = {1, 1, 0.2, 1, 5, 1, 1, 2},
@@ -208,9 +210,9 @@ TEST(CurvatureEdgeLinks, FreeRunningAgentsSurviveLossCrashesAndACut) {
   EXPECT_LT(squared_distance(simulator.agents(), optimum), 1e-16 * optimum.squaredNorm());
 }
 
-// The same problem in other units: x* scales by 1/c, and nothing else should change.
-TEST(CurvatureLinks, TakeTheSameRoundsWhateverTheUnitsOfTheFeatures) {
-  Config config = curvature_config({CurvatureShape::full}, LinkKind::broadcast);
+// The same problem in other units: x* is multiplied by 1/c, and nothing else should change.
+TEST(PublishedWeights, TakeTheSameRoundsWhateverTheUnitsOfTheFeatures) {
+  Config config = config_with({LinkWeightShape::full}, LinkKind::broadcast);
   Trial plain(unlike_agents(0.02, 1), config);
   const Round rounds = plain.rounds_to(1e-8, 1000);
   for (const double scale : {1e-3, 1e3}) {
@@ -233,9 +235,9 @@ Round rounds_to_gap(const Problem& problem, Config config = {}) {
   return config.rounds + 1;
 }
 
-// An age beside an income beside a score, with an intercept and nothing regularized: what a column
-// counts in changes its coefficient and nothing else.
-TEST(CurvatureLinks, TakeTheSameRoundsWhateverASingleColumnCountsIn) {
+// An age beside an income beside a score, with an intercept and nothing regularized: the unit of a
+// column changes its coefficient and nothing else.
+TEST(PublishedWeights, TakeTheSameRoundsWhateverTheUnitOfASingleColumn) {
   const auto problem_with = [](double scale) {
     Problem problem = make_problem({.agents = 8,
                                     .samples = 800,
@@ -252,24 +254,24 @@ TEST(CurvatureLinks, TakeTheSameRoundsWhateverASingleColumnCountsIn) {
         << "one column times " << scale;
 }
 
-// At the start nearly every residual lies where Huber's loss is straight: the first Hessians say
-// nothing of those near the optimum. The best of five numbers, found afterwards, is no faster.
-TEST(CurvatureLinks, AreNotMisledWhereHubersLossIsStraight) {
+// At the start nearly every residual lies where Huber's loss is linear: the first Hessians are
+// unlike those near the optimum. The best of five fixed penalties, found afterwards, is no faster.
+TEST(PublishedWeights, AreNotMisledWhereHubersLossIsLinear) {
   const Problem problem = make_problem(
       {.agents = 8, .samples = 800, .features = 4, .terms = {.loss = HuberLoss{0.05}, .l2 = 1e-4}});
   Round best = 400;
-  for (const double number : {1e-3, 1e-2, 3e-2, 1e-1, 1.0}) {
+  for (const double penalty : {1e-3, 1e-2, 3e-2, 1e-1, 1.0}) {
     Config config;
-    config.penalty = number;
+    config.penalty = penalty;
     best = std::min(best, rounds_to_gap(problem, config));
   }
   EXPECT_LE(rounds_to_gap(problem), best);
 }
 
-TEST(CurvatureLinks, ContinueExactlyFromASavedState) {
-  for (const LinkKind link : {LinkKind::broadcast, LinkKind::edge}) {
+TEST(PublishedWeights, ContinueExactlyFromASavedState) {
+  for (const LinkKind kind : {LinkKind::broadcast, LinkKind::edge}) {
     const Problem problem = unlike_agents(0.02);
-    const Config config = curvature_config({CurvatureShape::full}, link);
+    const Config config = config_with({LinkWeightShape::full}, kind);
     Trial original(problem, config), copy(problem, config);
     for (int round = 0; round < 4; ++round) original.simulator->advance();
     for (int round = 0; round < 4; ++round) copy.simulator->advance();
