@@ -3,7 +3,7 @@
 
 #include "grove/peer/restore_fuzz.h"
 
-/// Whatever stands in a checkpoint is refused or fit to go on with.
+/// Any contents of a checkpoint are rejected or usable.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   grove::peer::fuzz_restore({reinterpret_cast<const char*>(bytes), size});
   return 0;

@@ -154,7 +154,7 @@ int up(const NetworkSettings& settings, const Layout& layout, const peer::TlsIde
   std::optional<Error> trouble;
   double next_look = monotonic_seconds() + table.seconds_between_updates();
   do {
-    supervisor.look(monotonic_seconds());
+    supervisor.poll(monotonic_seconds());
     // All or nothing: without a member that cannot run, the others would wait for it in vain.
     if (interrupted() || supervisor.any_failed() || trouble) supervisor.terminate();
     if (monotonic_seconds() >= next_look) {

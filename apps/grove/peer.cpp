@@ -22,8 +22,8 @@ int run(const std::string& config_file) {
   if (config_file.empty()) return fail({"--config", "missing; expected peer.toml"});
   auto config = peer::read_peer_config(config_file);
   if (!config) return fail(config.error());
-  peer::bound_process_memory();
-  peer::keep_protobuf_quiet();
+  peer::limit_process_memory();
+  peer::silence_protobuf();
   watch_for_interrupts();
   const peer::PeerHooks hooks{.log = make_log(), .interrupted = interrupted};
   const auto outcome = peer::run_peer(std::move(*config), hooks);

@@ -17,11 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint32_t agents = 4;  // each linked to all: degree 3
+constexpr std::uint32_t agents = 4;  // complete graph, so the degree is 3
 constexpr std::uint32_t samples_per_agent = 250;
 constexpr std::uint32_t nonzeros_per_sample = 40;
 
-/// An empty folder, removed at the end.
+/// An empty folder, which the destructor removes.
 class Folder {
  public:
   Folder() {
@@ -49,9 +49,9 @@ void write_sparse_data(const fs::path& path, Index dimension) {
 /// "VmRSS:   12345 kB" of /proc/PID/status, in bytes.
 double memory_of(int process, const std::string& field) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
-  for (std::string word; status >> word;) {
+  for (std::string name; status >> name;) {
     double kilobytes = 0;
-    if (word == field + ":" && status >> kilobytes) return kilobytes * 1024;
+    if (name == field + ":" && status >> kilobytes) return kilobytes * 1024;
   }
   return 0;
 }
@@ -60,7 +60,7 @@ struct Reading {
   double resident = 0, peak = 0;
 };
 
-/// Runs the peers of the layout and reads the memory of the first after `activations` of it.
+/// Runs the peers of the layout, and reads the memory of the first after its `activations`.
 Reading run_and_read(const peer::Layout& layout, const std::string& program,
                      std::uint64_t activations) {
   const auto identity = peer::load_identity(layout.operator_files());
@@ -69,7 +69,7 @@ Reading run_and_read(const peer::Layout& layout, const std::string& program,
   double peak = 0;
   const double limit = peer::monotonic_seconds() + 60;
   while (resident.size() < 20 && peer::monotonic_seconds() < limit) {
-    supervisor.look(peer::monotonic_seconds());
+    supervisor.poll(peer::monotonic_seconds());
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     const auto status = peer::ask_status(layout.peers[0], *identity);
     if (!status || status->at("activations") < activations) continue;
@@ -83,7 +83,7 @@ Reading run_and_read(const peer::Layout& layout, const std::string& program,
 }
 
 peer::Layout lay_out(Config training, const fs::path& out) {
-  training.tolerance = 1e-12;  // at work for as long as it is looked at
+  training.tolerance = 1e-12;  // the peers keep working during the measurement
   auto layout = peer::make_layout({.training = std::move(training), .out = out.string()});
   if (!layout) std::fprintf(stderr, "peers: %s\n", layout.error().text().c_str());
   return layout ? std::move(*layout) : peer::Layout{};

@@ -1,5 +1,5 @@
-// What a peer costs beside the local work: iterates handled per second on one core over TLS, bytes
-// moved beside a bare gRPC stream over the same TLS, and memory of real processes.
+// The cost of a peer without its local steps: iterates handled per second on one core over TLS,
+// throughput against a bare gRPC stream over the same TLS, and memory of real processes.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ struct Rate {
   double processor_seconds_each = 0;
 };
 
-/// How fast `count` grows while `step` runs again and again.
+/// The rate at which `count` grows while `step` runs repeatedly.
 template <class Step, class Count>
 Rate rate_of(const Step& step, const Count& count) {
   const auto run_for = [&](double seconds) {
@@ -56,51 +56,52 @@ Rate rate_of(const Step& step, const Count& count) {
   return {more / (peer::monotonic_seconds() - began), (processor_seconds() - cpu) / more};
 }
 
-/// The receiving half of a peer: server, hub, and links that take in what was heard.
+/// The receiving half of a peer: server, link table, and links that process the messages.
 Rate rate_of_peer(Sender& sender, const peer::TlsIdentity& identity, Sender::Job job) {
   const auto log =
       std::make_shared<spdlog::logger>("receiver", std::make_shared<spdlog::sinks::null_sink_mt>());
-  peer::Hub hub({.network = bench_network,
-                 .self = receiver_name,
-                 .fingerprint = bench_fingerprint,
-                 .shape = job.dimension},
-                log);
-  for (int k = 0; k < job.streams; ++k) hub.add_link(sender_name(k));
+  peer::LinkTable link_table({.network = bench_network,
+                              .self = receiver_name,
+                              .fingerprint = bench_fingerprint,
+                              .shape = job.dimension},
+                             log);
+  for (int k = 0; k < job.streams; ++k) link_table.add_link(sender_name(k));
   const auto degree = static_cast<std::size_t>(job.streams);
   const auto server = peer::Server::start(
       {.listen = "127.0.0.1:0", .identity = identity, .shape = job.dimension, .neighbours = degree},
-      hub, {.status_json = [] { return "{}"; }, .stop = [] {}});
+      link_table, {.status_json = [] { return "{}"; }, .stop = [] {}});
   job.port = (*server)->port();
   sender.start(job);
   EdgeLinks links(std::vector<double>(degree, 1e-3), Vector::Zero(job.dimension));
   const auto step = [&] {
-    hub.wait_for_all(peer::monotonic_seconds() + 0.02);
-    hub.take_iterates([&](const std::string& name, const Message& message) {
+    link_table.wait_for_all(peer::monotonic_seconds() + 0.02);
+    link_table.take_iterates([&](const std::string& name, const Message& message) {
       links.receive(static_cast<std::size_t>(name.back() - '0'), message);
     });
   };
   const auto received = [&] {
     double sum = 0;
-    for (const auto& link : hub.links()) sum += static_cast<double>(link.counts.iterates_received);
+    for (const auto& link : link_table.statuses())
+      sum += static_cast<double>(link.counts.iterates_received);
     return sum;
   };
   const Rate rate = rate_of(step, received);
-  hub.close();
+  link_table.close();
   (*server)->shut_down();
   return rate;
 }
 
-/// Measures in a process of its own that has a peer's settings; the bare stream has the defaults.
+/// Measures in a separate process with a peer's settings. The bare stream uses the defaults.
 class PeerProcess {
  public:
-  /// Forks, so it must come before anything that starts threads.
+  /// Forks, so the constructor must run before any thread starts.
   PeerProcess(Sender& sender, const peer::TlsIdentity& identity) {
     int jobs[2], rates[2];
     if (::pipe(jobs) != 0 || ::pipe(rates) != 0) std::abort();
     process_ = ::fork();
     if (process_ == 0) {
       ::close(jobs[1]);
-      peer::bound_process_memory();
+      peer::limit_process_memory();
       pin_to_core(0);
       for (Sender::Job job; ::read(jobs[0], &job, sizeof job) == sizeof job;) {
         const Rate rate = rate_of_peer(sender, identity, job);
@@ -134,7 +135,7 @@ class PeerProcess {
   pid_t process_ = -1;
 };
 
-/// Reads and does nothing else.
+/// Reads messages and discards them.
 class BareService final : public peer::v1::Peer::Service {
   using Envelope = peer::v1::Envelope;
 
@@ -169,7 +170,7 @@ Rate rate_of_bare_stream(Sender& sender, const peer::TlsIdentity& identity, Send
 int main(int argc, char** argv) {
   const peer::CertifiedKey authority = *peer::make_authority(bench_network);
   const peer::TlsIdentity receiver = identity_of(authority, receiver_name);
-  Sender bare_sender(authority), peer_sender(authority, peer::bound_process_memory);
+  Sender bare_sender(authority), peer_sender(authority, peer::limit_process_memory);
   PeerProcess peer_process(peer_sender, receiver);
   const PeerMemory memory = measure_memory(GROVE_PROGRAM, 100'000);
   pin_to_core(0);
@@ -177,7 +178,8 @@ int main(int argc, char** argv) {
   const Rate small =
       peer_process.rate({.manner = Sender::Manner::flood, .dimension = 22, .streams = 4});
   Rate bare, peers;
-  for (int k = 0; k < 5; ++k) {  // in turns, the best of each: noise only ever slows
+  for (int k = 0; k < 5;
+       ++k) {  // alternating; the best of each counts, because noise only slows down
     const Rate one = rate_of_bare_stream(bare_sender, receiver,
                                          {.manner = Sender::Manner::flood, .dimension = 100'000});
     const Rate other = peer_process.rate({.manner = Sender::Manner::peer, .dimension = 100'000});

@@ -18,7 +18,7 @@ peer::NeighbourAddress receiver_at(int port) {
   return {receiver_name, "127.0.0.1:" + std::to_string(port)};
 }
 
-/// One stream of iterates by hand, until the receiver closes it.
+/// Sends a stream of iterates until the receiver closes it.
 void flood(const Sender::Job& job, int stream_number, const peer::CertifiedKey& authority) {
   const peer::TlsIdentity identity = identity_of(authority, sender_name(stream_number));
   const auto stub =
@@ -35,12 +35,12 @@ void flood(const Sender::Job& job, int stream_number, const peer::CertifiedKey& 
   hello.set_fingerprint(bench_fingerprint);
   stream->Write(envelope);
   const std::vector<double> values(static_cast<std::size_t>(job.dimension), 0.5);
-  peer::pack({.from = {}, .sequence = 1, .payload = values}, job.dimension, false,
-             *envelope.mutable_iterate());
-  // Both ends of a link read: a client that does not was measured to be about three times
-  // as slow, which would flatter the peer.
+  peer::encode({.from = {}, .sequence = 1, .payload = values}, job.dimension, false,
+               *envelope.mutable_iterate());
+  // Both ends of a link read. A client that does not read was measured to be three times as slow,
+  // which would make the peer look better.
   std::thread reader([&] {
-    for (peer::v1::Envelope heard; stream->Read(&heard);) {
+    for (peer::v1::Envelope received; stream->Read(&received);) {
     }
   });
   for (std::uint64_t sequence = 1; stream->Write(envelope); ++sequence)
@@ -50,35 +50,35 @@ void flood(const Sender::Job& job, int stream_number, const peer::CertifiedKey& 
   stream->Finish();
 }
 
-/// A hub with one link that says the next iterate as soon as the last is on its way.
-void speak_as_peer(const Sender::Job& job, const peer::CertifiedKey& authority) {
+/// Sends iterates through a link table, the next as soon as the last is sent.
+void send_as_peer(const Sender::Job& job, const peer::CertifiedKey& authority) {
   const auto log =
       std::make_shared<spdlog::logger>("sender", std::make_shared<spdlog::sinks::null_sink_mt>());
-  peer::Hub hub({.network = bench_network,
-                 .self = sender_name(0),
-                 .fingerprint = bench_fingerprint,
-                 .shape = job.dimension},
-                log);
-  hub.add_link(receiver_name);
+  peer::LinkTable link_table({.network = bench_network,
+                              .self = sender_name(0),
+                              .fingerprint = bench_fingerprint,
+                              .shape = job.dimension},
+                             log);
+  link_table.add_link(receiver_name);
   const peer::TlsIdentity identity = identity_of(authority, sender_name(0));
-  const peer::Dialer dialer(receiver_at(job.port), identity, job.dimension, hub, log);
+  const peer::Dialer dialer(receiver_at(job.port), identity, job.dimension, link_table, log);
   const std::vector<double> values(static_cast<std::size_t>(job.dimension), 0.5);
   bool began = false;
-  std::uint64_t said = 0;
+  std::uint64_t sent = 0;
   while (true) {
-    const peer::LinkStatus link = hub.links().front();
+    const peer::LinkStatus link = link_table.statuses().front();
     if (began && !link.connected) break;
     began = link.connected;
-    if (link.connected && link.counts.iterates_sent == said)
-      hub.say(receiver_name, {.sequence = ++said, .payload = values});
+    if (link.connected && link.counts.iterates_sent == sent)
+      link_table.send(receiver_name, {.sequence = ++sent, .payload = values});
     else
       std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
-  hub.close();
+  link_table.close();
 }
 
 void work(const Sender::Job& job, const peer::CertifiedKey& authority) {
-  if (job.manner == Sender::Manner::peer) return speak_as_peer(job, authority);
+  if (job.manner == Sender::Manner::peer) return send_as_peer(job, authority);
   std::vector<std::thread> streams;
   for (int k = 0; k < job.streams; ++k) streams.emplace_back([&, k] { flood(job, k, authority); });
   for (auto& stream : streams) stream.join();
@@ -101,13 +101,13 @@ peer::TlsIdentity identity_of(const peer::CertifiedKey& authority, const std::st
 
 std::string sender_name(int stream) { return "sender-" + std::to_string(stream); }
 
-Sender::Sender(const peer::CertifiedKey& authority, void (*settle)()) {
+Sender::Sender(const peer::CertifiedKey& authority, void (*configure)()) {
   int ends[2];
   if (::pipe(ends) != 0) return;
   process_ = ::fork();
   if (process_ == 0) {
     ::close(ends[1]);
-    if (settle != nullptr) settle();
+    if (configure != nullptr) configure();
     pin_to_core(1);
     for (Job job; ::read(ends[0], &job, sizeof job) == sizeof job;) work(job, authority);
     ::_exit(0);

@@ -8,7 +8,7 @@
 
 namespace grove::bench {
 
-/// Pins this process and the threads it will start to one core, where there are several.
+/// Pins this process and its future threads to one core, if there are several.
 void pin_to_core(int core);
 
 constexpr auto receiver_name = "receiver";
@@ -17,12 +17,12 @@ constexpr auto bench_network = "bench";
 constexpr auto bench_fingerprint = "bench";
 peer::TlsIdentity identity_of(const peer::CertifiedKey& authority, const std::string& name);
 
-/// The other end of the measured streams: a process of its own on a core of its own.
+/// The other end of the measured streams, as a separate process on a separate core.
 class Sender {
  public:
   enum class Manner {
     flood,  ///< `streams` neighbours that write iterates as fast as the receiver reads
-    peer,   ///< one neighbour as it is in a peer: says to its hub, which sends
+    peer,   ///< one neighbour that sends through a link table, like a peer
   };
   struct Job {
     Manner manner = Manner::flood;
@@ -31,9 +31,9 @@ class Sender {
     int port = 0;
   };
 
-  /// Forks, so it must come before anything that starts threads (gRPC does). `settle` is called
-  /// first in the new process.
-  explicit Sender(const peer::CertifiedKey& authority, void (*settle)() = nullptr);
+  /// Forks, so the constructor must run before any thread starts (gRPC starts some). The new
+  /// process calls `configure` first.
+  explicit Sender(const peer::CertifiedKey& authority, void (*configure)() = nullptr);
   ~Sender();
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
@@ -41,7 +41,7 @@ class Sender {
   void start(const Job& job);  ///< ends when the receiver closes the streams
 
  private:
-  int jobs_ = -1;  ///< file descriptor: the write end of a pipe to the process
+  int jobs_ = -1;  ///< file descriptor of the write end of a pipe to the process
   pid_t process_ = -1;
 };
 

@@ -16,17 +16,17 @@ namespace grove::peer {
 namespace {
 
 template <auto free>
-struct Freeing {
+struct Deleter {
   template <class T>
   void operator()(T* object) const {
     free(object);
   }
 };
-using Key = std::unique_ptr<EVP_PKEY, Freeing<EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, Freeing<X509_free>>;
-using Store = std::unique_ptr<X509_STORE, Freeing<X509_STORE_free>>;
-using Check = std::unique_ptr<X509_STORE_CTX, Freeing<X509_STORE_CTX_free>>;
-using Buffer = std::unique_ptr<BIO, Freeing<BIO_free>>;
+using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
+using Store = std::unique_ptr<X509_STORE, Deleter<X509_STORE_free>>;
+using Check = std::unique_ptr<X509_STORE_CTX, Deleter<X509_STORE_CTX_free>>;
+using Buffer = std::unique_ptr<BIO, Deleter<BIO_free>>;
 
 constexpr long day_seconds = 24L * 60 * 60;
 constexpr long valid_days = 3650;
@@ -57,7 +57,7 @@ bool add_extension(X509* certificate, X509* issuer, int kind, const std::string&
   return added;
 }
 
-/// Valid from yesterday: clocks of devices differ.
+/// The certificate is valid from yesterday, because clocks of devices differ.
 bool fill_in(X509* certificate, EVP_PKEY* key, const std::string& name) {
   std::uint64_t serial = 0;
   if (RAND_bytes(reinterpret_cast<unsigned char*>(&serial), sizeof serial) != 1) return false;
@@ -77,13 +77,13 @@ std::vector<Certificate> read_certificates(const std::string& text) {
   std::vector<Certificate> result;
   while (Certificate one{PEM_read_bio_X509(buffer.get(), nullptr, nullptr, nullptr)})
     result.push_back(std::move(one));
-  ERR_clear_error();  // the end of the text is one
+  ERR_clear_error();  // the end of the text is an error
   return result;
 }
 
-/// Nothing, or why the first of the chain is not of the authority.
-std::optional<std::string> flaw_of_chain(const std::vector<Certificate>& chain,
-                                         const std::vector<Certificate>& authority) {
+/// Why the authority did not sign the first certificate of the chain, or nothing if it did.
+std::optional<std::string> chain_error(const std::vector<Certificate>& chain,
+                                       const std::vector<Certificate>& authority) {
   const Store trusted(X509_STORE_new());
   for (const Certificate& one : authority) X509_STORE_add_cert(trusted.get(), one.get());
   STACK_OF(X509)* others = sk_X509_new_null();
@@ -116,8 +116,8 @@ Status check_identity(const CertifiedKey& own, const std::string& authority,
   constexpr unsigned exactly = X509_CHECK_FLAG_NO_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
   if (X509_check_host(leaf, name.data(), name.size(), exactly, nullptr) != 1)
     return Error{"certificate", "carries another name; expected '" + name + "'"};
-  if (const auto flaw = flaw_of_chain(chain, trusted))
-    return Error{"certificate", "is not good for the authority in `ca`: " + *flaw};
+  if (const auto violation = chain_error(chain, trusted))
+    return Error{"certificate", "is not good for the authority in `ca`: " + *violation};
   return success();
 }
 

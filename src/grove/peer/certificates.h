@@ -12,15 +12,15 @@ struct CertifiedKey {
   std::string key;
 };
 
-/// A new authority: whoever it certifies is a member of the network.
+/// Creates an authority. Every peer that it certifies is a member of the network.
 Result<CertifiedKey> make_authority(const std::string& network);
 
-/// A certificate for one peer, its name as the only DNS name, for both ends of TLS.
+/// Creates a certificate for one peer, for client and server, with its name as the only DNS name.
 Result<CertifiedKey> certify(const CertifiedKey& authority, const std::string& name);
 
-/// What would keep a peer of that name from taking part, found before anybody is spoken to: the
-/// certificate (and what follows it in its file) must be of the authority, carry the name and
-/// belong to the key. Errors name the key of peer.toml.
+/// Checks before the first connection that a peer of that name can take part: the authority must
+/// have signed the certificate (or its chain), and the certificate must carry the name and belong
+/// to the key. Errors name the key of peer.toml.
 Status check_identity(const CertifiedKey& own, const std::string& authority,
                       const std::string& name);
 

@@ -23,69 +23,69 @@ void put_text(ByteWriter& writer, std::string_view text) {
   for (const char c : text) writer.put(c);
 }
 
-/// Lengths are checked against what is left before memory is asked for.
-bool get_text(ByteReader& reader, std::string& text, std::size_t most) {
+/// Checks the length against the limit before it allocates memory.
+bool get_text(ByteReader& reader, std::string& text, std::size_t max_size) {
   std::uint64_t size = 0;
   reader.get(size);
-  if (!reader.ok() || size > most) return false;
+  if (!reader.ok() || size > max_size) return false;
   text.resize(size);
   for (char& c : text) reader.get(c);
   return reader.ok();
 }
 
 Result<Checkpoint> read_content(std::string_view content) {
-  const Error bad{"checkpoint", "its content is not what this version writes"};
+  const Error bad{"checkpoint", "has invalid content"};
   Checkpoint result;
   ByteReader reader(content);
   std::uint64_t neighbours = 0;
-  char holds = 0, done = 0;
+  char holds = 0, stopped = 0;
   if (!get_text(reader, result.fingerprint, content.size())) return bad;
   reader.get(result.sequence);
   reader.get(holds);
-  reader.get(done);
+  reader.get(stopped);
   reader.get(neighbours);
-  if (!reader.ok() || neighbours > content.size() || holds < 0 || holds > 1 || done < 0 || done > 1)
+  if (!reader.ok() || neighbours > content.size() || holds < 0 || holds > 1 || stopped < 0 ||
+      stopped > 1)
     return bad;
   result.holds_regularizer = holds == 1;
-  result.done = done == 1;
+  result.stopped = stopped == 1;
   for (std::uint64_t k = 0; k < neighbours; ++k)
     if (!get_text(reader, result.neighbours.emplace_back(), content.size())) return bad;
-  for (std::uint64_t k = 0; k < neighbours; ++k) reader.get(result.heard.emplace_back());
+  for (std::uint64_t k = 0; k < neighbours; ++k) reader.get(result.last_received.emplace_back());
   if (!get_text(reader, result.agent, content.size()) || !reader.finished()) return bad;
   return result;
 }
 
 }  // namespace
 
-/// The agent's state may be large: it stays where it is, and the rest is put in front.
+/// Inserts the header in front of the agent's state, which may be too large to copy.
 std::string encode(Checkpoint checkpoint) {
-  ByteWriter head;
-  put_text(head, checkpoint.fingerprint);
-  head.put(checkpoint.sequence);
-  head.put(static_cast<char>(checkpoint.holds_regularizer));
-  head.put(static_cast<char>(checkpoint.done));
-  head.put(static_cast<std::uint64_t>(checkpoint.neighbours.size()));
-  for (const std::string& name : checkpoint.neighbours) put_text(head, name);
-  for (const std::uint64_t sequence : checkpoint.heard) head.put(sequence);
-  head.put(static_cast<std::uint64_t>(checkpoint.agent.size()));
+  ByteWriter header;
+  put_text(header, checkpoint.fingerprint);
+  header.put(checkpoint.sequence);
+  header.put(static_cast<char>(checkpoint.holds_regularizer));
+  header.put(static_cast<char>(checkpoint.stopped));
+  header.put(static_cast<std::uint64_t>(checkpoint.neighbours.size()));
+  for (const std::string& name : checkpoint.neighbours) put_text(header, name);
+  for (const std::uint64_t sequence : checkpoint.last_received) header.put(sequence);
+  header.put(static_cast<std::uint64_t>(checkpoint.agent.size()));
   Sha256 digest;
-  digest.update(head.bytes());
+  digest.update(header.bytes());
   digest.update(checkpoint.agent);
   std::string file = std::move(checkpoint.agent);
-  file.insert(0, std::string(checkpoint_format) + digest.finish() + head.bytes());
+  file.insert(0, std::string(checkpoint_format) + digest.finish() + header.bytes());
   return file;
 }
 
 Result<Checkpoint> decode(std::string_view bytes) {
   if (!bytes.starts_with(checkpoint_format))
-    return Error{"checkpoint", fmt::format("is not one this version can read; expected the format "
-                                           "{}",
-                                           trim(checkpoint_format))};
+    return Error{"checkpoint",
+                 fmt::format("has another format; expected {}", trim(checkpoint_format))};
   bytes.remove_prefix(checkpoint_format.size());
   if (bytes.size() < digest_digits) return Error{"checkpoint", "is cut short"};
   const std::string_view digest = bytes.substr(0, digest_digits);
   bytes.remove_prefix(digest_digits);
-  if (digest_of(bytes) != digest) return Error{"checkpoint", "its checksum is wrong"};
+  if (digest_of(bytes) != digest) return Error{"checkpoint", "has a wrong checksum"};
   return read_content(bytes);
 }
 

@@ -11,27 +11,27 @@
 
 namespace grove::peer {
 
-/// All a peer needs to go on after a crash. Random numbers are keyed by the sequence, so it is also
-/// the random position.
+/// The state that a peer needs to continue after a crash. Random numbers are keyed by the sequence,
+/// so no other state of the random generator is needed.
 struct Checkpoint {
-  std::string fingerprint;     ///< of the problem: state of another one is useless
+  std::string fingerprint;     ///< of the problem that the state belongs to
   std::uint64_t sequence = 0;  ///< of the latest activation
   bool holds_regularizer = false;
-  bool done = false;                    ///< the network had agreed to stop
-  std::vector<std::string> neighbours;  ///< in slot order
-  std::vector<std::uint64_t> heard;     ///< newest sequence of each
-  std::string agent;                    ///< Agent::save
+  bool stopped = false;                      ///< the network had agreed to stop
+  std::vector<std::string> neighbours;       ///< in slot order
+  std::vector<std::uint64_t> last_received;  ///< newest sequence of each neighbour
+  std::string agent;                         ///< Agent::save
 };
 
-/// The first line of the file. Raised whenever what an agent saves changes, as in
-/// run/checkpoint.cpp: a state of another version is set aside, not misread.
+/// The first line of the file. The number grows whenever the saved state of an agent changes. A
+/// file of another version is renamed, not read.
 inline constexpr std::string_view checkpoint_format = "grove-checkpoint/5\n";
 
-/// A string of an agent's state with so much room left becomes the file without being copied; more
-/// is needed only with a thousand neighbours.
-constexpr std::size_t checkpoint_front_bytes = 1 << 16;
+/// Capacity to reserve after an agent's state, so that the header fits without a copy of the state.
+/// A larger header needs a thousand neighbours.
+constexpr std::size_t checkpoint_header_bytes = 1 << 16;
 
-/// The format, SHA-256, content.
+/// A file consists of the format, the SHA-256 of the content, and the content.
 std::string encode(Checkpoint checkpoint);
 Result<Checkpoint> decode(std::string_view bytes);
 
@@ -39,12 +39,12 @@ Status write_checkpoint(const std::filesystem::path& path, Checkpoint checkpoint
 
 struct FoundCheckpoint {
   std::optional<Checkpoint> checkpoint;
-  std::string trouble;  ///< empty, or why there is none and where the bad file was put
+  std::string error;  ///< why a file was not usable, and its new name; empty: no error
 };
-/// A file that cannot be used is renamed, never deleted or overwritten.
+/// Renames an unusable file; never deletes or overwrites one.
 FoundCheckpoint find_checkpoint(const std::filesystem::path& path, const std::string& fingerprint);
 
-/// Renames the file out of the way; returns the new name, or nothing where that failed.
+/// Renames the file, and returns the new name, or an empty string if that failed.
 std::string set_aside(const std::filesystem::path& path);
 
 }  // namespace grove::peer

@@ -9,15 +9,15 @@
 
 namespace grove::peer {
 
-/// The file that has this content: the checksum would hide the reader behind it from a fuzzer.
+/// A file with this content and a correct checksum, so that a fuzzer gets past the checksum.
 inline std::string file_with(std::string_view content) {
   Sha256 digest;
   digest.update(content);
   return std::string(checkpoint_format) + digest.finish() + std::string(content);
 }
 
-/// Bytes, as a file and as the content of one, are refused or read back as they were. Returns
-/// whether the content was accepted. Shared by the fuzzer and the tests.
+/// Decodes the bytes as a file and as the content of a file. Both must be rejected or encoded to
+/// the same bytes again. Returns whether the content was accepted. The fuzzer and the tests use it.
 inline bool fuzz_checkpoint(std::string_view bytes) {
   const std::string file = file_with(bytes);
   for (const std::string_view one : {bytes, std::string_view(file)})

@@ -16,9 +16,9 @@ Checkpoint example() {
   return {.fingerprint = "loss=logistic",
           .sequence = (std::uint64_t{3} << 32) + 17,
           .holds_regularizer = true,
-          .done = false,
+          .stopped = false,
           .neighbours = {"peer-1", "peer-2"},
-          .heard = {5, 6},
+          .last_received = {5, 6},
           .agent = std::string("\0\1\2state", 8)};
 }
 
@@ -26,9 +26,9 @@ void expect_equal(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(a.fingerprint, b.fingerprint);
   EXPECT_EQ(a.sequence, b.sequence);
   EXPECT_EQ(a.holds_regularizer, b.holds_regularizer);
-  EXPECT_EQ(a.done, b.done);
+  EXPECT_EQ(a.stopped, b.stopped);
   EXPECT_EQ(a.neighbours, b.neighbours);
-  EXPECT_EQ(a.heard, b.heard);
+  EXPECT_EQ(a.last_received, b.last_received);
   EXPECT_EQ(a.agent, b.agent);
 }
 
@@ -63,10 +63,10 @@ TEST(Checkpoint, ThatIsDamagedIsSetAsideAndNotLost) {
   std::ofstream(path, std::ios::app) << "rust";
   const auto found = find_checkpoint(path, "loss=logistic");
   EXPECT_FALSE(found.checkpoint);
-  EXPECT_NE(found.trouble.find("checksum"), std::string::npos) << found.trouble;
+  EXPECT_NE(found.error.find("checksum"), std::string::npos) << found.error;
   EXPECT_FALSE(std::filesystem::exists(path));
   EXPECT_TRUE(std::filesystem::exists(path.string() + ".bad-1"));
-  EXPECT_TRUE(find_checkpoint(path, "loss=logistic").trouble.empty());
+  EXPECT_TRUE(find_checkpoint(path, "loss=logistic").error.empty());
 }
 
 TEST(Checkpoint, OfAnotherVersionIsSetAside) {
@@ -76,8 +76,8 @@ TEST(Checkpoint, OfAnotherVersionIsSetAside) {
   ASSERT_TRUE(write_file_atomically(path, "grove-checkpoint/1\n" + content));
   const auto found = find_checkpoint(path, "loss=logistic");
   EXPECT_FALSE(found.checkpoint);
-  EXPECT_NE(found.trouble.find("expected the format grove-checkpoint/5;"), std::string::npos)
-      << found.trouble;
+  EXPECT_NE(found.error.find("expected grove-checkpoint/5;"), std::string::npos)
+      << found.error;
   EXPECT_TRUE(std::filesystem::exists(path.string() + ".bad-1"));
 }
 
@@ -87,7 +87,7 @@ TEST(Checkpoint, OfAnotherProblemIsSetAside) {
   ASSERT_TRUE(write_checkpoint(path, example()));
   const auto found = find_checkpoint(path, "loss=squared");
   EXPECT_FALSE(found.checkpoint);
-  EXPECT_NE(found.trouble.find("another problem"), std::string::npos) << found.trouble;
+  EXPECT_NE(found.error.find("another problem"), std::string::npos) << found.error;
 }
 
 }  // namespace

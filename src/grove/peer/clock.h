@@ -6,7 +6,7 @@
 
 namespace grove::peer {
 
-/// Seconds of the monotonic clock: the wall clock may jump, this one does not.
+/// Seconds of the monotonic clock, which unlike the wall clock does not jump.
 inline double monotonic_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

@@ -10,8 +10,8 @@
 namespace grove::peer {
 namespace {
 
-constexpr double first_wait_seconds = 0.1;
-constexpr double longest_wait_seconds = 1;
+constexpr double initial_backoff_seconds = 0.1;
+constexpr double max_backoff_seconds = 1;
 
 }  // namespace
 
@@ -20,22 +20,23 @@ std::shared_ptr<grpc::Channel> channel_to(const NeighbourAddress& neighbour,
   grpc::ChannelArguments arguments;
   if (identity.secure()) arguments.SetSslTargetNameOverride(neighbour.name);
   arguments.SetMaxReceiveMessageSize(receive_limit_bytes(shape));
-  // gRPC's own back-off is slow: 5 s after 10 s without an answer.
+  // The default back-off of gRPC is slow: 5 s after 10 s without an answer.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);  // in truth the time to connect
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
+                   5000);  // gRPC uses this as the timeout of a connection attempt
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 2000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 2000);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  bound_reads([&](const char* name, int value) { arguments.SetInt(name, value); });
+  limit_read_buffers([&](const char* name, int value) { arguments.SetInt(name, value); });
   return grpc::CreateCustomChannel(neighbour.address, client_credentials(identity), arguments);
 }
 
 Dialer::Dialer(NeighbourAddress neighbour, const TlsIdentity& identity, const LinkShape& shape,
-               Hub& hub, std::shared_ptr<spdlog::logger> log)
+               LinkTable& links, std::shared_ptr<spdlog::logger> log)
     : neighbour_(std::move(neighbour)),
-      hub_(hub),
+      links_(links),
       log_(std::move(log)),
       channel_(channel_to(neighbour_, identity, shape)),
       thread_([this] { keep_dialing(); }) {}
@@ -46,7 +47,7 @@ Dialer::~Dialer() {
     ended_ = true;
   }
   ending_.notify_all();
-  cancels_.cut_all();
+  streams_.cancel_all();
   thread_.join();
 }
 
@@ -56,41 +57,42 @@ bool Dialer::sleep_for(double seconds) {
 }
 
 void Dialer::keep_dialing() {
-  double wait = first_wait_seconds;
+  double wait = initial_backoff_seconds;
   do {
     const double began = monotonic_seconds();
     dial_once();
-    const bool lasted = monotonic_seconds() - began > longest_wait_seconds;
-    wait = lasted ? first_wait_seconds : std::min(2 * wait, longest_wait_seconds);
+    const bool lasted = monotonic_seconds() - began > max_backoff_seconds;
+    wait = lasted ? initial_backoff_seconds : std::min(2 * wait, max_backoff_seconds);
   } while (sleep_for(wait));
 }
 
 void Dialer::dial_once() {
   grpc::ClientContext context;
-  const auto id = cancels_.add([&] { context.TryCancel(); }, monotonic_seconds() + hello_seconds);
+  const auto id =
+      streams_.add([&] { context.TryCancel(); }, monotonic_seconds() + hello_timeout_seconds);
   const auto stream = open_link(*channel_, context);
   v1::Envelope envelope;
-  *envelope.mutable_hello() = hub_.hello_to(neighbour_.name);
-  if (write_to(*stream, envelope) && read_from(*stream, hub_.dimension(), envelope)) {
+  *envelope.mutable_hello() = links_.hello_to(neighbour_.name);
+  if (write_to(*stream, envelope) && read_from(*stream, links_.dimension(), envelope)) {
     std::uint64_t session = 0;
-    // The certificate proved the name; a hello in another's name is not from this neighbour.
+    // The certificate proves the neighbour's name, so a hello with another name is not its own.
     if (!envelope.has_hello() || envelope.hello().from() != neighbour_.name)
-      hub_.refuse(neighbour_.name, {Refusal::wrong_name, "answered in another name"});
-    else if (!hub_.admit(envelope.hello(), session)) {
-      cancels_.confirm(id);
-      envelope.Clear();  // its estimate is large, and the session long
+      links_.reject(neighbour_.name, {RejectReason::wrong_name, "answered with another name"});
+    else if (!links_.admit(envelope.hello(), session)) {
+      streams_.confirm(id);
+      envelope.Clear();  // frees the estimate for the length of the session
       log_->info("connected peer={} address={}", neighbour_.name, neighbour_.address);
-      converse(*stream, hub_, neighbour_.name, session, [&] { context.TryCancel(); });
+      run_session(*stream, links_, neighbour_.name, session, [&] { context.TryCancel(); });
     }
     context.TryCancel();
   }
   const grpc::Status status = stream->Finish();
-  cancels_.remove(id);
+  streams_.remove(id);
   if (!status.ok() && status.error_code() != grpc::StatusCode::CANCELLED &&
-      status.error_message() != last_trouble_) {
-    last_trouble_ = status.error_message();
+      printable(status.error_message()) != last_error_) {
+    last_error_ = printable(status.error_message());
     log_->info("not connected peer={} address={} reason=\"{}\"", neighbour_.name,
-               neighbour_.address, last_trouble_);
+               neighbour_.address, last_error_);
   }
 }
 

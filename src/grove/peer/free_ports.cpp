@@ -27,7 +27,7 @@ bool is_free(std::uint16_t port) {
 
 Result<std::vector<std::uint16_t>> free_ports(std::size_t count) {
   constexpr unsigned range = last_port - first_port;
-  // Processes that look at the same time start at different places.
+  // Concurrent processes start their search at different ports.
   const unsigned offset = static_cast<unsigned>(::getpid()) * 7919u % range;
   std::vector<std::uint16_t> ports;
   for (unsigned k = 0; k < range && ports.size() < count; ++k) {

@@ -7,8 +7,8 @@
 
 namespace grove::peer {
 
-/// Ports of the loopback address nobody listens on right now, below the range that the system hands
-/// out to outgoing connections, so that they stay free.
+/// Finds free ports of the loopback address. They lie below the range that the system uses for
+/// outgoing connections, so they stay free.
 Result<std::vector<std::uint16_t>> free_ports(std::size_t count);
 
 }  // namespace grove::peer

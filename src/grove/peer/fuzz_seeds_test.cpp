@@ -1,5 +1,5 @@
-// The seeds of the fuzzers, without libFuzzer: each is something that is accepted, so that the
-// fuzzer begins behind the first check; and what fuzzers once broke stays mended.
+// Runs the seeds of the fuzzers without libFuzzer. Every seed must be accepted, so that the fuzzers
+// start behind the first check. Inputs that once broke a fuzzer are among the seeds.
 #include <filesystem>
 #include <functional>
 
@@ -28,7 +28,7 @@ TEST(FuzzSeeds, AreMessagesThatSomebodyAccepts) { expect_all_accepted("wire", fu
 
 TEST(FuzzSeeds, AreCheckpointsThatCanBeRead) { expect_all_accepted("checkpoint", fuzz_checkpoint); }
 
-TEST(FuzzSeeds, AreStatesToGoOnWith) { expect_all_accepted("restore", fuzz_restore); }
+TEST(FuzzSeeds, AreUsableStates) { expect_all_accepted("restore", fuzz_restore); }
 
 }  // namespace
 }  // namespace grove::peer

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Everything the peers' files are made of.
+/// The contents of the peers' files.
 struct Plan {
   Dataset data;
   std::vector<std::vector<std::uint32_t>> shards;
@@ -56,7 +56,7 @@ Result<Plan> make_plan(const Config& config) {
               std::move(*ports)};
 }
 
-/// From a few thousand rows of all the data, which `grove network init` still has in one place.
+/// Computes the penalty from at most 4,000 rows of all shards, which only `grove network init` has.
 double default_penalty(const Config& config, const Plan& plan) {
   std::vector<std::uint32_t> rows;
   const auto total = static_cast<std::uint32_t>(plan.data.samples.count());
@@ -68,8 +68,9 @@ double default_penalty(const Config& config, const Plan& plan) {
   return automatic_scalar_penalty(*objective, Vector::Zero(objective->dimension()), plan.graph);
 }
 
-/// Every peer makes the same form out of auto; a number it could not know without the others.
-Status settle_penalty(Config& config, const Plan& plan) {
+/// Every peer resolves `auto` to the same weight form by itself. A scalar depends on all shards and
+/// is resolved here.
+Status resolve_penalty(Config& config, const Plan& plan) {
   const Index dimension = plan.data.samples.dimension() + (config.intercept ? 1 : 0);
   if (config.penalty.is_auto() && !automatic_curvature(config, dimension))
     config.penalty = default_penalty(config, plan);
@@ -97,7 +98,7 @@ std::string shard_text(const Dataset& data, const std::vector<std::uint32_t>& ro
   return text;
 }
 
-/// Keys of the training that all peers share, as they stand in `grove train`.
+/// The keys of `grove train` that all peers share.
 std::string training_text(const LayoutOptions& options) {
   Config config = options.training;
   std::set<std::string> known = training_keys();
@@ -138,7 +139,7 @@ std::string peer_toml(const LayoutOptions& options, const Plan& plan, std::size_
   return text + "\n" + training_text(options) + "\nstate = \"state\"\ncheckpoint-every = 1\n";
 }
 
-/// Created with the right mode: never readable by others, not even for a moment.
+/// Creates the file with mode 600, so that other users can never read it.
 Status write_key(const fs::path& path, const std::string& key) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return Error{path.string(), "cannot be created"};
@@ -199,10 +200,10 @@ Result<Layout> make_layout(const LayoutOptions& given) {
   LayoutOptions options = given;
   if (options.out.empty()) return Error{"--out", "missing; expected a new folder"};
   if (!is_druid(options.training.method))
-    return Error{"--method", "peers run free of each other; expected one of the DRUID family"};
+    return Error{"--method", "peers run asynchronously; expected one of the DRUID family"};
   auto plan = make_plan(options.training);
   if (!plan) return plan.error();
-  if (Status status = settle_penalty(options.training, *plan); !status) return status.error();
+  if (Status status = resolve_penalty(options.training, *plan); !status) return status.error();
   if (Status status = make_folder(options.out); !status) return status.error();
 
   const auto authority = make_authority(options.network);
@@ -229,7 +230,7 @@ Result<Layout> read_layout(const fs::path& folder) {
   if (!text)
     return Error{folder.string(),
                  "has no network.json; expected a folder made by grove network init"};
-  try {  // nlohmann-json reports what does not fit by exception
+  try {  // nlohmann-json reports errors by exception
     const auto json = nlohmann::json::parse(*text);
     Layout layout{.folder = folder, .network = json.at("network"), .peers = {}};
     for (const auto& peer : json.at("peers"))

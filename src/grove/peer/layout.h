@@ -10,8 +10,8 @@
 
 namespace grove::peer {
 
-/// A network for a try-out on one machine, as a folder: network.json, the authority, the operator's
-/// certificate, and per peer its peer.toml, certificate, key, shard and state.
+/// The folder of a network for a trial on one machine. It contains network.json, the authority, the
+/// operator's certificate, and per peer its peer.toml, certificate, key, shard and state.
 struct Layout {
   struct Peer {
     std::string name;
@@ -34,7 +34,7 @@ struct LayoutOptions {
 /// The options of `grove network init`, bound to `options`, which must outlive them.
 std::vector<Option> options_of(LayoutOptions& options);
 
-/// Reads the data, deals it out and writes everything into a new folder.
+/// Reads the data, splits it among the peers and writes all files into a new folder.
 Result<Layout> make_layout(const LayoutOptions& options);
 
 Result<Layout> read_layout(const std::filesystem::path& folder);

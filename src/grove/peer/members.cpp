@@ -8,111 +8,117 @@ using v1::Member;
 
 namespace {
 
-constexpr std::size_t most_known = 10'000;  ///< names that gossip may bring
-/// Beats are counted one by one: a larger jump is nobody's.
-constexpr std::uint64_t farthest_beat = std::uint64_t{1} << 32;
+constexpr std::size_t max_known_members = 10'000;
+/// A member counts its heartbeats one by one, so a larger jump is forged.
+constexpr std::uint64_t max_heartbeat_jump = std::uint64_t{1} << 32;
 
 }  // namespace
 
-Members::Members(MembersOptions options, double now) : options_(std::move(options)), began_(now) {
+Members::Members(MembersOptions options, double now) : options_(std::move(options)), started_(now) {
   Member& self = known_[options_.self].member;
   self.set_name(options_.self);
   self.set_residual(std::numeric_limits<double>::infinity());
 }
 
-bool Members::live(const Known& known, double now) const {
-  return known.member.name() == options_.self || now - known.heard_at < options_.forget_seconds;
+bool Members::is_live(const Known& known, double now) const {
+  return known.member.name() == options_.self || now - known.received_at < options_.forget_seconds;
 }
 
-bool Members::waiting_for_start(double now) const { return now - began_ < options_.forget_seconds; }
+bool Members::waiting_for_start(double now) const {
+  return now - started_ < options_.forget_seconds;
+}
 
-/// Two looks at everybody before the end (calm, then ready): a peer that was disturbed between them
-/// falls back to working and is seen.
-void Members::report(double residual, bool calm, std::uint64_t activations, double now) {
+/// Two phases precede the stop (converged, then ready). A peer that is disturbed between them falls
+/// back to working, and the others notice.
+void Members::report(double residual, bool locally_converged, std::uint64_t activations,
+                     double now) {
   Member& self = own();
-  self.set_beat(self.beat() + 1);
+  self.set_heartbeats(self.heartbeats() + 1);
   self.set_residual(residual);
   self.set_activations(activations);
-  if (self.phase() == Member::DONE) return;
-  if (!calm)
+  if (self.phase() == Member::STOPPED) return;
+  if (!locally_converged)
     self.set_phase(Member::WORKING);
-  else if (anyone_done() || (self.phase() == Member::READY && all_reached(Member::READY, now)))
-    self.set_phase(Member::DONE);
-  else if (all_reached(Member::CALM, now))
-    self.set_phase(Member::READY);
+  else if (anyone_stopped() ||
+           (self.phase() == Member::READY_TO_STOP && all_reached(Member::READY_TO_STOP, now)))
+    self.set_phase(Member::STOPPED);
+  else if (all_reached(Member::LOCALLY_CONVERGED, now))
+    self.set_phase(Member::READY_TO_STOP);
   else
-    self.set_phase(Member::CALM);
+    self.set_phase(Member::LOCALLY_CONVERGED);
 }
 
 void Members::merge(const v1::Heartbeat& heartbeat, double now) {
   std::erase_if(known_, [&](const auto& one) {
-    return one.first != options_.self && now - one.second.heard_at > 2 * options_.forget_seconds;
+    return one.first != options_.self && now - one.second.received_at > 2 * options_.forget_seconds;
   });
-  for (const Member& heard : heartbeat.members()) {
-    if (heard.name() == options_.self) {
-      // Others remember a later life of this peer than it does: speak louder.
-      if (heard.beat() > own().beat() && heard.beat() - own().beat() <= farthest_beat)
-        own().set_beat(heard.beat());
+  for (const Member& received : heartbeat.members()) {
+    if (received.name() == options_.self) {
+      // Others know a later heartbeat than this peer, which lost its state: count on from there.
+      if (received.heartbeats() > own().heartbeats() &&
+          received.heartbeats() - own().heartbeats() <= max_heartbeat_jump)
+        own().set_heartbeats(received.heartbeats());
       continue;
     }
-    const auto found = known_.find(heard.name());
+    const auto found = known_.find(received.name());
     if (found == known_.end()) {
-      if (known_.size() < most_known) known_[heard.name()] = {heard, now};
+      if (known_.size() < max_known_members) known_[received.name()] = {received, now};
       continue;
     }
     Known& known = found->second;
-    const bool later =
-        heard.beat() > known.member.beat() && heard.beat() - known.member.beat() <= farthest_beat;
-    // One that was gone may return without its memory, and count from the start.
-    const bool returned = !live(known, now) && heard.beat() != known.member.beat();
+    const bool later = received.heartbeats() > known.member.heartbeats() &&
+                       received.heartbeats() - known.member.heartbeats() <= max_heartbeat_jump;
+    // A member that was gone may return without its state and count from the start.
+    const bool returned =
+        !is_live(known, now) && received.heartbeats() != known.member.heartbeats();
     if (!later && !returned) continue;
-    known = {heard, now};
+    known = {received, now};
   }
 }
 
 v1::Heartbeat Members::heartbeat(double now) const {
   v1::Heartbeat result;
   for (const auto& [name, known] : known_)
-    if (live(known, now)) *result.add_members() = known.member;
+    if (is_live(known, now)) *result.add_members() = known.member;
   return result;
 }
 
-/// `phase` of this peer itself does not matter: the caller knows it is calm.
+/// Ignores the phase of this peer itself, which the caller knows to have converged.
 bool Members::all_reached(Member::Phase phase, double now) const {
-  std::size_t there = 0;
+  std::size_t live = 0;
   for (const auto& [name, known] : known_) {
-    if (!live(known, now)) continue;
-    ++there;
+    if (!is_live(known, now)) continue;
+    ++live;
     if (name != options_.self && known.member.phase() < phase) return false;
   }
-  return there >= options_.expected || !waiting_for_start(now);
+  return live >= options_.expected || !waiting_for_start(now);
 }
 
-bool Members::anyone_done() const {
+bool Members::anyone_stopped() const {
   return std::ranges::any_of(
-      known_, [](const auto& entry) { return entry.second.member.phase() == Member::DONE; });
+      known_, [](const auto& entry) { return entry.second.member.phase() == Member::STOPPED; });
 }
 
-bool Members::everyone_done(double now) const {
-  return phase() == Member::DONE && all_reached(Member::DONE, now);
+bool Members::everyone_stopped(double now) const {
+  return phase() == Member::STOPPED && all_reached(Member::STOPPED, now);
 }
 
-bool Members::gone(const std::string& name, double now) const {
+bool Members::is_gone(const std::string& name, double now) const {
   const auto found = known_.find(name);
   if (found == known_.end()) return !waiting_for_start(now);
-  return !live(found->second, now);
+  return !is_live(found->second, now);
 }
 
 std::size_t Members::count(double now) const {
-  std::size_t there = 0;
-  for (const auto& [name, known] : known_) there += live(known, now);
-  return waiting_for_start(now) ? std::max(there, options_.expected) : there;
+  std::size_t live = 0;
+  for (const auto& [name, known] : known_) live += is_live(known, now);
+  return waiting_for_start(now) ? std::max(live, options_.expected) : live;
 }
 
 std::string Members::holder(double now) const {
-  if (!gone(options_.holder, now)) return options_.holder;
+  if (!is_gone(options_.holder, now)) return options_.holder;
   for (const auto& [name, known] : known_)
-    if (live(known, now)) return name;  // the first by name: the same at every peer
+    if (is_live(known, now)) return name;  // the first by name is the same at every peer
   return options_.self;
 }
 
@@ -124,7 +130,7 @@ double Members::step_seconds(const std::string& name) const {
 double Members::worst_residual(double now) const {
   double worst = 0;
   for (const auto& [name, known] : known_)
-    if (live(known, now)) worst = std::max(worst, known.member.residual());
+    if (is_live(known, now)) worst = std::max(worst, known.member.residual());
   return worst;
 }
 

@@ -9,52 +9,53 @@
 
 namespace grove::peer {
 
-/// Times are seconds of a monotonic clock, given by the caller.
+/// All times are seconds of a monotonic clock; the caller provides them.
 struct MembersOptions {
   std::string self;
-  std::string holder;           ///< who holds the regularizer while it lives
-  std::size_t expected = 1;     ///< members to wait for, for forget_seconds from the start
-  double forget_seconds = 600;  ///< a member silent for so long is gone for good
+  std::string holder;  ///< name of the peer that holds the regularizer as long as it is a member
+  std::size_t expected = 1;     ///< members to wait for in the first forget_seconds
+  double forget_seconds = 600;  ///< a member that is silent for longer is no longer a member
 };
 
-/// What a peer knows of all members, spread by gossip: each member raises its own beat, everyone
-/// passes on the newest it has heard. From it every peer works out by itself how many members there
-/// are, who holds the regularizer and whether all have come to rest. Nobody coordinates.
+/// The members of the network, as one peer knows them by gossip. Each member counts its own
+/// heartbeats, and every peer forwards the newest count of each member. From these every peer
+/// determines the number of members, the holder of the regularizer and whether all have converged,
+/// without a coordinator.
 class Members {
  public:
   Members(MembersOptions options, double now);
 
-  /// This peer lives; `calm`: its residual has stayed below the tolerance. Moves its phase.
-  void report(double residual, bool calm, std::uint64_t activations, double now);
+  /// Counts a heartbeat of this peer and updates its phase.
+  void report(double residual, bool locally_converged, std::uint64_t activations, double now);
   void report_step(double seconds) { own().set_step_seconds(seconds); }
   void merge(const v1::Heartbeat& heartbeat, double now);
-  v1::Heartbeat heartbeat(double now) const;  ///< of the members that are there
+  v1::Heartbeat heartbeat(double now) const;  ///< of the live members
 
   v1::Member::Phase phase() const { return own().phase(); }
-  void set_done() { own().set_phase(v1::Member::DONE); }
-  bool everyone_done(double now) const;
+  void set_stopped() { own().set_phase(v1::Member::STOPPED); }
+  bool everyone_stopped(double now) const;
 
-  /// Not heard for forget_seconds, or never since the start of this peer.
-  bool gone(const std::string& name, double now) const;
-  std::size_t count(double now) const;  ///< n, this peer included
+  /// The last heartbeat is older than forget_seconds, or none has arrived since the start.
+  bool is_gone(const std::string& name, double now) const;
+  std::size_t count(double now) const;  ///< n, including this peer
   std::string holder(double now) const;
-  double step_seconds(const std::string& name) const;  ///< as that member measured; 0: not known
-  double worst_residual(double now) const;             ///< over the members that are there
+  double step_seconds(const std::string& name) const;  ///< as that member measured; 0: unknown
+  double worst_residual(double now) const;             ///< over the live members
 
  private:
   struct Known {
     v1::Member member;
-    double heard_at = 0;
+    double received_at = 0;
   };
   v1::Member& own() { return known_.at(options_.self).member; }
   const v1::Member& own() const { return known_.at(options_.self).member; }
-  bool live(const Known& known, double now) const;
+  bool is_live(const Known& known, double now) const;
   bool waiting_for_start(double now) const;
   bool all_reached(v1::Member::Phase phase, double now) const;
-  bool anyone_done() const;
+  bool anyone_stopped() const;
 
   MembersOptions options_;
-  double began_;
+  double started_;
   std::map<std::string, Known> known_;
 };
 

@@ -69,7 +69,7 @@ class StatusCollector final : public prometheus::Collectable {
                   [](const LinkStatus& link) {
                     return static_cast<double>(link.counts.iterates_received);
                   }),
-            refusals(status)};
+            rejections(status)};
   }
 
  private:
@@ -83,16 +83,16 @@ class StatusCollector final : public prometheus::Collectable {
     return family(std::move(name), std::move(help), type, samples);
   }
 
-  static MetricFamily refusals(const PeerStatus& status) {
+  static MetricFamily rejections(const PeerStatus& status) {
     std::vector<Sample> samples;
-    const auto add = [&](const std::string& from, const auto& refused) {
-      for (std::size_t kind = 0; kind < refusal_kinds; ++kind)
+    const auto add = [&](const std::string& from, const auto& rejected) {
+      for (std::size_t kind = 0; kind < reject_reason_count; ++kind)
         samples.push_back({{label("peer", status.name), label("from", from),
-                            label("reason", std::string(name_of(static_cast<Refusal>(kind))))},
-                           static_cast<double>(refused[kind])});
+                            label("reason", std::string(name_of(static_cast<RejectReason>(kind))))},
+                           static_cast<double>(rejected[kind])});
     };
-    for (const LinkStatus& link : status.links) add(link.name, link.counts.refused);
-    add("strangers", status.strangers_refused);
+    for (const LinkStatus& link : status.links) add(link.name, link.counts.rejected);
+    add("strangers", status.strangers_rejected);
     return family("grove_refused_total", "Messages refused", MetricType::Counter, samples);
   }
 
@@ -113,7 +113,7 @@ Metrics::~Metrics() = default;
 
 Result<std::unique_ptr<Metrics>> Metrics::serve(const std::string& address,
                                                 std::function<PeerStatus()> status) {
-  try {  // the exposer reports a taken or impossible address by exception
+  try {  // the exposer reports an unusable address by exception
     auto parts = std::make_unique<Parts>(address, std::move(status));
     parts->exposer.RegisterCollectable(parts->collector);
     return std::unique_ptr<Metrics>(new Metrics(std::move(parts)));

@@ -9,7 +9,7 @@
 
 namespace grove::peer {
 
-/// Serves a peer's status in Prometheus' text format on its own port, for as long as it lives.
+/// Serves a peer's status in the text format of Prometheus on a port of its own.
 class Metrics {
  public:
   static Result<std::unique_ptr<Metrics>> serve(const std::string& address,

@@ -12,7 +12,7 @@
 namespace grove::peer {
 namespace {
 
-/// What GET /metrics of that address answers; nothing where nobody listens.
+/// The answer to GET /metrics at that address; empty if nobody listens.
 std::string fetch(const std::string& host, std::uint16_t port) {
   const int file = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -34,11 +34,11 @@ std::string fetch(const std::string& host, std::uint16_t port) {
 PeerStatus example() {
   PeerStatus status{.name = "peer-0", .activations = 17, .residual = 0.25, .members = 3};
   status.links.push_back({.name = "peer-1", .connected = true, .counts = {.bytes_sent = 100}});
-  status.links[0].counts.refused[static_cast<std::size_t>(Refusal::not_finite)] = 4;
+  status.links[0].counts.rejected[static_cast<std::size_t>(RejectReason::not_finite)] = 4;
   return status;
 }
 
-TEST(Metrics, TellPrometheusWhatThePeerKnows) {
+TEST(Metrics, ServeThePeersStatusToPrometheus) {
   const auto port = free_ports(1)->front();
   const auto metrics = Metrics::serve("127.0.0.1:" + std::to_string(port), example);
   ASSERT_TRUE(metrics) << metrics.error().text();
@@ -57,10 +57,10 @@ TEST(Metrics, AreServedAtTheGivenAddressOnly) {
   const auto port = free_ports(1)->front();
   const auto metrics = Metrics::serve("127.0.0.1:" + std::to_string(port), example);
   ASSERT_TRUE(metrics);
-  EXPECT_EQ(fetch("127.0.0.2", port), "");  // also this machine, but another address
+  EXPECT_EQ(fetch("127.0.0.2", port), "");  // another address of the same machine
 }
 
-TEST(Metrics, ThatCannotBeServedAreAnErrorThatNamesTheKey) {
+TEST(Metrics, NameTheKeyIfTheAddressIsTaken) {
   const auto port = free_ports(1)->front();
   const std::string address = "127.0.0.1:" + std::to_string(port);
   const auto first = Metrics::serve(address, example), second = Metrics::serve(address, example);

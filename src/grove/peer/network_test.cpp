@@ -1,4 +1,4 @@
-// Whole peers on loopback with TLS, as threads of this process (so that sanitizers see them all).
+// Complete peers on loopback with TLS, as threads of this process, so that sanitizers see them all.
 #include <cstdlib>
 #include <fstream>
 #include <thread>
@@ -29,13 +29,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A peer in a thread of its own.
+/// Runs a peer in its own thread.
 class LivePeer {
  public:
   explicit LivePeer(PeerConfig config)
       : hooks_{.log = logger_to(log_), .interrupted = [this] { return stop_.load(); }},
-        thread_([this, told = std::move(config)] {
-          result_.emplace(run_peer(told, hooks_));
+        thread_([this, given = std::move(config)] {
+          result_.emplace(run_peer(given, hooks_));
           ended_ = true;
         }) {}
   ~LivePeer() { stop(); }
@@ -44,18 +44,18 @@ class LivePeer {
     stop_ = true;
     if (thread_.joinable()) thread_.join();
   }
-  /// Waits for the network to agree.
+  /// Waits until the network has agreed to stop.
   bool converged() {
     eventually([&] { return ended_.load(); });
-    stop();  // of no effect on a peer that has ended
+    stop();  // has no effect on a peer that has ended
     return outcome() == PeerOutcome::converged;
   }
-  /// Of a peer that has ended; nothing: it could not start.
+  /// The outcome of a peer that has ended; none if it could not start.
   std::optional<PeerOutcome> outcome() const {
     return result_ && *result_ ? std::optional(**result_) : std::nullopt;
   }
   std::string log() { return log_->text(); }
-  bool logged(const std::string& words) { return log_->has(words); }
+  bool logged(const std::string& text) { return log_->has(text); }
 
  private:
   std::atomic<bool> stop_ = false, ended_ = false;
@@ -78,7 +78,7 @@ class Network {
     EXPECT_TRUE(config) << config.error().text();
     return *config;
   }
-  /// The optimum by proximal Newton on the pooled data, dealt out as the peers got it.
+  /// The optimum by proximal Newton on the pooled data, weighted as the shards of the peers.
   Vector optimum() const {
     const auto problem = prepare(training_);
     EXPECT_TRUE(problem && problem->reference);
@@ -90,13 +90,13 @@ class Network {
     const auto values = nlohmann::json::parse(*text).at("coefficients").get<std::vector<double>>();
     return Eigen::Map<const Vector>(values.data(), static_cast<Index>(values.size()));
   }
-  /// Slowed down by late messages, so that there is a middle of the training to disturb.
+  /// Delays messages, so that the tests can disturb the peers during the training.
   PeerConfig slow_config(std::size_t peer) const {
     PeerConfig slow = config(peer);
     slow.fault_delay_seconds = 0.03;
     return slow;
   }
-  /// Waits until the peer, as it tells the operator, is in the middle of the training.
+  /// Waits until the status of the peer shows ten activations.
   bool has_worked(std::size_t peer) const {
     const auto identity = load_identity(layout.operator_files());
     return eventually([&] {
@@ -135,15 +135,16 @@ double relative_error(const Vector& x, const Vector& optimum) {
   return (x - optimum).norm() / optimum.norm();
 }
 
-/// Links weighed by curvature, as is the default, and by a number.
+/// Runs with matrix weights, the default, and with a scalar penalty.
 class PeerNetworkWith : public testing::TestWithParam<bool> {
  protected:
   static Config problem() {
     return small_problem(4, GetParam() ? PenaltySpec() : PenaltySpec(3e-3));
   }
 };
-INSTANTIATE_TEST_SUITE_P(, PeerNetworkWith, testing::Bool(),
-                         [](const auto& given) { return given.param ? "Curvature" : "Number"; });
+INSTANTIATE_TEST_SUITE_P(, PeerNetworkWith, testing::Bool(), [](const auto& given) {
+  return given.param ? "MatrixWeight" : "ScalarPenalty";
+});
 
 // l1 logistic regression on ijcnn1, ten peers over mutual TLS.
 TEST(PeerNetwork, TenPeersReachTheCentralizedOptimum) {
@@ -192,9 +193,9 @@ TEST_P(PeerNetworkWith, APeerThatIsStoppedResumesAndADamagedCheckpointIsSetAside
   }
   ASSERT_TRUE(fs::exists(checkpoint));
   std::ofstream(checkpoint, std::ios::app) << "x";
-  PeerConfig patient = network.slow_config(3);
-  patient.contact_seconds = 60;  // however long a busy machine takes to connect them
-  LivePeer again(patient);
+  PeerConfig resumed = network.slow_config(3);
+  resumed.contact_seconds = 60;  // long enough to connect on a busy machine
+  LivePeer again(resumed);
   ASSERT_TRUE(again.converged()) << again.log();
   EXPECT_TRUE(again.logged("set aside")) << again.log();
   EXPECT_TRUE(again.logged("starting from the values of 2 neighbours")) << again.log();
@@ -235,7 +236,7 @@ TEST_P(PeerNetworkWith, GoesOnWithoutTheHolderOfTheRegularizerWhenItNeverComesBa
   for (const std::size_t k : {0u, 1u, 2u, 3u}) ASSERT_TRUE(network.has_worked(k));
   holder.reset();
   for (auto& peer : peers) ASSERT_TRUE(peer->converged()) << peer->log();
-  if (!GetParam()) {  // with curvature everyone has its share
+  if (!GetParam()) {  // with matrix weights every peer has a share
     EXPECT_TRUE(peers[0]->logged("holding the regularizer members=3")) << peers[0]->log();
   }
   const Vector optimum = optimum_over(network, {1, 2, 3});
@@ -244,13 +245,13 @@ TEST_P(PeerNetworkWith, GoesOnWithoutTheHolderOfTheRegularizerWhenItNeverComesBa
 }
 
 TEST_P(PeerNetworkWith, ANewPeerWithItsOwnDataJoinsWhileTheOthersRun) {
-  // Peer 3 is laid out with the others but told to nobody: it comes later and dials by itself.
+  // The layout contains peer 3, but the others do not list it. It starts later and dials them.
   const Network network(problem());
   std::vector<std::unique_ptr<LivePeer>> peers;
   for (const std::size_t k : {0u, 1u, 2u}) {
     PeerConfig config = network.config(k);
     std::erase_if(config.neighbours, [](const auto& one) { return one.name == "peer-3"; });
-    config.members = 4;  // so that the three do not finish before it comes
+    config.members = 4;  // so that the three do not stop before it joins
     peers.push_back(std::make_unique<LivePeer>(config));
   }
   for (const std::size_t k : {0u, 1u, 2u}) ASSERT_TRUE(network.has_worked(k));
@@ -267,10 +268,10 @@ TEST_P(PeerNetworkWith, ANewPeerWithItsOwnDataJoinsWhileTheOthersRun) {
 
 TEST(PeerNetwork, KeepsRunningWhereTheStateDirectoryCannotBeWritten) {
   const Network network(small_problem(2));
-  // A file where the directory should be: fails for root, too.
+  // A file in place of the directory makes writing fail, even for root.
   std::ofstream(network.layout.peers[0].folder / "state") << "in the way";
   LivePeer blocked(network.config(0)), other(network.config(1));
-  EXPECT_TRUE(other.converged()) << other.log();  // which takes two
+  EXPECT_TRUE(other.converged()) << other.log();  // which needs both peers
   EXPECT_LT(relative_error(network.model(1), network.optimum()), 1e-6);
   EXPECT_FALSE(blocked.converged());
   EXPECT_EQ(blocked.outcome(), PeerOutcome::unsaved);
@@ -278,18 +279,18 @@ TEST(PeerNetwork, KeepsRunningWhereTheStateDirectoryCannotBeWritten) {
   EXPECT_TRUE(blocked.logged("no model")) << blocked.log();
 }
 
-/// Its configuration, changed so that the network waits for one that never comes: it has no end.
+/// Changes the configuration so that the network waits for members that never start.
 PeerConfig endless(PeerConfig config) {
   config.members = 100;
   return config;
 }
 
-// The disk is full from some moment on: a file where the directory was fails for root, too.
-TEST(PeerNetwork, ADiskThatFailsWhileItRunsIsSaidAndTheLastCheckpointServesAfterACrash) {
+// A file replaces the directory while the peer runs, so that writing fails, even for root.
+TEST(PeerNetwork, ReportsADiskThatFailsWhileItRunsAndResumesFromTheLastCheckpoint) {
   const Network network(small_problem(2));
   const fs::path state = network.layout.peers[0].folder / "state", away = state.string() + "-away";
   const auto identity = load_identity(network.layout.operator_files());
-  for (int crash = 0; crash < 2; ++crash) {  // twice over the same checkpoint
+  for (int crash = 0; crash < 2; ++crash) {  // twice from the same checkpoint
     PeerConfig config = endless(network.config(0));
     config.checkpoint_seconds = 0.01;
     LivePeer failing(config), other(endless(network.config(1)));
@@ -302,7 +303,7 @@ TEST(PeerNetwork, ADiskThatFailsWhileItRunsIsSaidAndTheLastCheckpointServesAfter
       return status && status->at("checkpoint_trouble") != "";
     })) << failing.log();
     EXPECT_TRUE(failing.logged("no checkpoint"));
-    EXPECT_TRUE(network.has_worked(0));  // and goes on
+    EXPECT_TRUE(network.has_worked(0));  // the peer continues
     failing.stop();
     EXPECT_EQ(failing.outcome(), PeerOutcome::unsaved);
     fs::remove(state);
@@ -316,7 +317,7 @@ TEST(PeerNetwork, ADiskThatFailsWhileItRunsIsSaidAndTheLastCheckpointServesAfter
     EXPECT_LT(relative_error(network.model(k), network.optimum()), 1e-6) << "peer " << k;
 }
 
-/// Whether anybody takes a connection there.
+/// True if a connection to the address succeeds.
 bool listens(const std::string& address) {
   const auto colon = address.rfind(':');
   sockaddr_in where{};
@@ -329,9 +330,9 @@ bool listens(const std::string& address) {
   return taken;
 }
 
-// Hellos say how far a neighbour was heard, and a neighbour without its state numbers on from
-// there. The checkpoint comes through a pipe: the test decides when it can be read.
-TEST(PeerNetwork, SpeaksToNobodyBeforeItHasReadItsCheckpoint) {
+// Hellos contain the last sequence received, and a neighbour that lost its state continues from
+// there. The peer reads its checkpoint from a pipe, so the test decides when the read succeeds.
+TEST(PeerNetwork, ListensOnlyAfterItHasReadItsCheckpoint) {
   const Network network(small_problem(2));
   PeerConfig config = endless(network.config(1));
   const auto problem = load_problem(config);
@@ -340,7 +341,7 @@ TEST(PeerNetwork, SpeaksToNobodyBeforeItHasReadItsCheckpoint) {
                  PeerStart{Vector::Zero(problem->objective->dimension()), false});
   past.add("peer-0");
   Checkpoint checkpoint = past.checkpoint();
-  checkpoint.heard = {(std::uint64_t{5} << life_bits) + 7};
+  checkpoint.last_received = {(std::uint64_t{5} << epoch_shift) + 7};
   const std::string bytes = encode(checkpoint);
 
   fs::create_directories(config.state);
@@ -371,7 +372,7 @@ TEST(PeerNetwork, SpeaksToNobodyBeforeItHasReadItsCheckpoint) {
   hello.set_to("peer-1");
   hello.set_fingerprint(problem->fingerprint);
   ASSERT_TRUE(stream->Write(envelope) && stream->Read(&envelope)) << peer.log();
-  EXPECT_EQ(envelope.hello().heard(), checkpoint.heard[0]);
+  EXPECT_EQ(envelope.hello().last_received(), checkpoint.last_received[0]);
   context.TryCancel();
   stream->Finish();
 }
@@ -406,7 +407,7 @@ TEST(PeerNetwork, ANeighbourThatIsNoLongerInItsFileIsAStranger) {
   EXPECT_EQ(links[0].at("name"), "peer-2");
 }
 
-TEST(PeerNetwork, TellsHowMuchItWorksAndWhyWhileItRunsAndInItsSummary) {
+TEST(PeerNetwork, ReportsItsLocalStepsAndTheReasonInItsStatusAndSummary) {
   const Network network(small_problem(2));
   PeerConfig automatic = endless(network.config(0)), fixed = endless(network.config(1));
   automatic.training.work = "auto";
@@ -447,11 +448,11 @@ TEST(PeerNetwork, AgreesToFloat32AndStillReachesTheOptimumToItsRounding) {
     EXPECT_LT(relative_error(network.model(k), network.optimum()), 1e-4) << "peer " << k;
 }
 
-TEST(PeerNetwork, APeerThatIsToldToStopLeavesACheckpointAndItsModelAndResumesThere) {
+TEST(PeerNetwork, APeerThatIsStoppedWritesItsCheckpointAndModelAndResumes) {
   const Network network(small_problem(2));
   const fs::path state = network.layout.peers[0].folder / "state";
   PeerConfig config = network.config(0);
-  config.checkpoint_seconds = 1e6;  // only the final one
+  config.checkpoint_seconds = 1e6;  // only the final checkpoint
   std::uint64_t activations = 0;
   {
     LivePeer other(network.slow_config(1)), peer(config);

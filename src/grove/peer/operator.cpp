@@ -7,7 +7,7 @@
 namespace grove::peer {
 namespace {
 
-constexpr std::chrono::seconds answer_time{2};
+constexpr std::chrono::seconds answer_timeout{2};
 
 template <class Request, class Reply>
 using Call = grpc::Status (v1::Peer::Stub::*)(grpc::ClientContext*, const Request&, Reply*);
@@ -17,10 +17,11 @@ Result<Reply> ask(const Layout::Peer& peer, const TlsIdentity& identity,
                   Call<Request, Reply> call) {
   const auto stub = v1::Peer::NewStub(channel_to({peer.name, peer.address}, identity, 0));
   grpc::ClientContext context;
-  context.set_deadline(deadline_in(answer_time));
+  context.set_deadline(deadline_in(answer_timeout));
   Reply reply;
   const grpc::Status status = (stub.get()->*call)(&context, Request(), &reply);
-  if (!status.ok()) return Error{peer.name, "does not answer: " + status.error_message()};
+  if (!status.ok())
+    return Error{peer.name, "does not answer: " + printable(status.error_message())};
   return reply;
 }
 
@@ -31,7 +32,7 @@ Result<nlohmann::json> ask_status(const Layout::Peer& peer, const TlsIdentity& i
       ask<v1::StatusRequest, v1::StatusReply>(peer, identity, &v1::Peer::Stub::Status);
   if (!reply) return reply.error();
   auto json = nlohmann::json::parse(reply->json(), nullptr, false);
-  if (!json.is_object()) return Error{peer.name, "answered something that is not its status"};
+  if (!json.is_object()) return Error{peer.name, "answered with something other than its status"};
   return json;
 }
 

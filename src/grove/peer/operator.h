@@ -9,7 +9,7 @@
 
 namespace grove::peer {
 
-/// What the operator of a network may ask a peer. An error: it does not answer.
+/// Requests of a network's operator to a peer. An error means that the peer does not answer.
 Result<nlohmann::json> ask_status(const Layout::Peer& peer, const TlsIdentity& identity);
 Status ask_stop(const Layout::Peer& peer, const TlsIdentity& identity);
 

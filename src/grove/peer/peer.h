@@ -12,17 +12,17 @@
 
 namespace grove::peer {
 
-enum class PeerOutcome { converged, stopped, unsaved /**< its answer could not be written */ };
+enum class PeerOutcome { converged, stopped, unsaved /**< the model could not be written */ };
 
-/// What the peer may not decide itself.
+/// Services that the caller provides.
 struct PeerHooks {
   std::shared_ptr<spdlog::logger> log;
-  std::function<bool()> interrupted = [] { return false; };  ///< SIGTERM came
+  std::function<bool()> interrupted = [] { return false; };  ///< returns true after SIGTERM
 };
 
-/// One agent of a real network, from start to end: trains with its neighbours until the network
-/// agrees that it is done, or until it is told to stop. Leaves checkpoint.bin, model.json and
-/// summary.json in its state directory. An error: it could not start.
+/// Runs one agent of a real network: trains with its neighbours until the network agrees to stop,
+/// or until the peer is stopped. Writes checkpoint.bin, model.json and summary.json to the state
+/// directory. An error means that the peer could not start.
 Result<PeerOutcome> run_peer(PeerConfig config, const PeerHooks& hooks);
 
 }  // namespace grove::peer

@@ -1,7 +1,7 @@
-// Whole peers but for the transport, in a storm: streams that break, late words, crashes with the
-// last checkpoint, an older one or none, members that leave, are forgotten, return or join. Every
-// seed is another storm; a failing seed is printed and replays exactly with
-// GROVE_ADVERSARIAL_SEED=seed.
+// Complete peers without transport under random faults: broken streams, late messages, crashes with
+// the last checkpoint, an older one or none, and members that leave, return or join. Every seed is
+// another sequence of faults. The test prints a failing seed, and GROVE_ADVERSARIAL_SEED=seed
+// replays it exactly.
 #include <algorithm>
 #include <cstdlib>
 
@@ -15,14 +15,14 @@ namespace grove::peer {
 namespace {
 
 constexpr std::size_t peers = 5;
-constexpr int storm_steps = 60;
+constexpr int fault_steps = 60;
 
-class Storm {
+class FaultyNetwork {
  public:
-  Storm(const std::vector<PeerProblem>& problems, std::uint64_t seed)
+  FaultyNetwork(const std::vector<PeerProblem>& problems, std::uint64_t seed)
       : network(problems, {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {1, 3}}),
         random_({.seed = seed, .purpose = Purpose::participation}) {
-    const std::size_t late = random_.below(peers + 1);  // joins in the middle, if it is somebody
+    const std::size_t late = random_.below(peers + 1);  // joins later; none if equal to peers
     for (std::size_t k = 0; k < peers; ++k) {
       if (k == late)
         network.forget(k);
@@ -31,51 +31,52 @@ class Storm {
     }
   }
 
-  void rage() {
-    for (int step = 0; step < storm_steps; ++step) {
-      for (std::size_t k = 0; k < peers; ++k) trouble(k);
+  void inject_faults() {
+    for (int step = 0; step < fault_steps; ++step) {
+      for (std::size_t k = 0; k < peers; ++k) disturb(k);
       for (const auto& [a, b] : network.edges()) {
-        if (chance(0.05)) network.disconnect(a, b);
-        if (chance(0.4)) network.connect(a, b);
-        if (chance(0.6)) network.carry(a, b);
-        if (chance(0.6)) network.carry(b, a);
+        if (happens(0.05)) network.disconnect(a, b);
+        if (happens(0.4)) network.connect(a, b);
+        if (happens(0.6)) network.deliver(a, b);
+        if (happens(0.6)) network.deliver(b, a);
       }
     }
   }
-  /// Who is away returns, or is forgotten for good: at most one, so that the rest stays connected.
-  void calm_down() {
+  /// Restarts the peers that are down, or removes one of them for good. At most one, so that the
+  /// others stay connected.
+  void end_faults() {
     const std::size_t lost = random_.below(2 * peers);
     for (std::size_t k = 0; k < peers; ++k) {
       if (k == lost)
         network.forget(k);
       else if (!network.runs(k))
-        come_back(k);
+        restart(k);
     }
   }
 
-  HandNetwork network;
+  InProcessNetwork network;
 
  private:
-  bool chance(double probability) { return random_.uniform() < probability; }
+  bool happens(double probability) { return random_.uniform() < probability; }
 
-  void trouble(std::size_t k) {
+  void disturb(std::size_t k) {
     if (!network.runs(k)) {
-      if (chance(0.15)) come_back(k);
+      if (happens(0.15)) restart(k);
       return;
     }
-    if (chance(0.7)) network.activate(k);
-    if (chance(0.2)) saved_[k].push_back(network.agent(k).checkpoint());
-    if (chance(0.03)) network.kill(k);
-    if (chance(0.01)) network.forget(k);
+    if (happens(0.7)) network.activate(k);
+    if (happens(0.2)) saved_[k].push_back(network.agent(k).checkpoint());
+    if (happens(0.03)) network.kill(k);
+    if (happens(0.01)) network.forget(k);
   }
-  void come_back(std::size_t k) {
-    if (saved_[k].empty() || chance(0.1)) {
+  void restart(std::size_t k) {
+    if (saved_[k].empty() || happens(0.1)) {
       saved_[k].clear();
       network.start(k);
       return;
     }
-    // The last, or one before it: the disk was full since.
-    const std::size_t back = chance(0.7) ? 0 : random_.below(saved_[k].size());
+    // The last checkpoint, or an older one as after a full disk.
+    const std::size_t back = happens(0.7) ? 0 : random_.below(saved_[k].size());
     saved_[k].resize(saved_[k].size() - back);
     network.start(k, saved_[k].back());
   }
@@ -89,15 +90,15 @@ struct Case {
   const char* penalty;
   std::uint64_t seeds;
 };
-class PeersInAStorm : public testing::TestWithParam<Case> {};
-INSTANTIATE_TEST_SUITE_P(, PeersInAStorm,
-                         testing::Values(Case{"Number", "0.01", 200},
+class PeersUnderFaults : public testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(, PeersUnderFaults,
+                         testing::Values(Case{"ScalarPenalty", "0.01", 200},
                                          Case{"Diagonal", "diagonal", 500},
                                          Case{"LowRank", "low-rank:3", 500},
                                          Case{"Full", "full", 1000}),
                          [](const auto& given) { return given.param.name; });
 
-TEST_P(PeersInAStorm, ReachTheOptimumOfThoseThatRemain) {
+TEST_P(PeersUnderFaults, ReachTheOptimumOfThoseThatRemain) {
   std::vector<PeerProblem> problems;
   for (std::uint64_t k = 0; k < peers; ++k)
     problems.push_back(
@@ -107,12 +108,12 @@ TEST_P(PeersInAStorm, ReachTheOptimumOfThoseThatRemain) {
   const std::uint64_t last = only != 0 ? only : seeds_to_run(GetParam().seeds);
   for (std::uint64_t seed = std::max<std::uint64_t>(only, 1); seed <= last; ++seed) {
     SCOPED_TRACE("replay with GROVE_ADVERSARIAL_SEED=" + std::to_string(seed));
-    Storm storm(problems, seed);
-    storm.rage();
-    storm.calm_down();
-    EXPECT_TRUE(storm.network.comes_to_rest(20'000)) << storm.network.state();
-    EXPECT_LT(storm.network.error(), 1e-6);
-    EXPECT_EQ(storm.network.breaches(), 0u);
+    FaultyNetwork faulty(problems, seed);
+    faulty.inject_faults();
+    faulty.end_faults();
+    EXPECT_TRUE(faulty.network.converges(20'000)) << faulty.network.state();
+    EXPECT_LT(faulty.network.error(), 1e-6);
+    EXPECT_EQ(faulty.network.violations(), 0u);
   }
 }
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <set>
 
-#include "grove/peer/hub.h"
+#include "grove/peer/link_table.h"
 
 namespace grove::peer {
 namespace {
@@ -21,8 +21,8 @@ AgentContext context_of(const PeerProblem& problem, const std::string& name, std
       .start = std::move(start)};
 }
 
-std::unique_ptr<DynamicAgent> make_open_agent(const PeerProblem& problem, AgentContext context,
-                                              bool from_neighbours) {
+std::unique_ptr<DynamicAgent> make_dynamic_agent(const PeerProblem& problem, AgentContext context,
+                                                 bool from_neighbours) {
   if (const auto* druid = std::get_if<DruidOptions>(&problem.method))
     return std::make_unique<DruidAgent>(*druid, std::move(context));
   CurvatureDruidOptions options = std::get<CurvatureDruidOptions>(problem.method);
@@ -30,19 +30,20 @@ std::unique_ptr<DynamicAgent> make_open_agent(const PeerProblem& problem, AgentC
   return std::make_unique<CurvatureDruidAgent>(options, std::move(context));
 }
 
-/// A right checksum proves what was written, not that it makes sense: with a number that nobody
-/// takes up, or a link to nobody, a peer would go on in vain.
-bool possible(const Checkpoint& checkpoint, const std::string& self) {
+/// A correct checksum does not prove that the contents are valid. Neighbours would reject invalid
+/// sequence numbers, and a link with an invalid name would never connect.
+bool is_valid(const Checkpoint& checkpoint, const std::string& self) {
   std::set<std::string_view> names{self};
   for (const std::string& name : checkpoint.neighbours)
     if (!is_peer_name(name) || !names.insert(name).second) return false;
-  return checkpoint.sequence <= largest_sequence / 2 &&
-         std::ranges::all_of(checkpoint.heard,
-                             [](std::uint64_t heard) { return heard <= largest_sequence; });
+  return checkpoint.sequence <= max_sequence / 2 &&
+         std::ranges::all_of(checkpoint.last_received,
+                             [](std::uint64_t sequence) { return sequence <= max_sequence; });
 }
 
-/// Vectors of work are not needed while words travel, and hardly any words while it works: together
-/// they would be half of a large peer. Matrices stay: to get them anew would take time.
+/// Frees the vectors of the workspace between activations. Together with the messages in transit
+/// they would be half of a large peer's memory. Matrices stay allocated, because allocating them
+/// again takes time.
 void release_vectors(Workspace& workspace) {
   for (Vector* buffer : {&workspace.pull, &workspace.point, &workspace.gradient, &workspace.trial,
                          &workspace.trial_gradient, &workspace.moved, &workspace.bend})
@@ -57,32 +58,32 @@ PeerAgent::PeerAgent(const PeerProblem& problem, const std::string& name, std::u
     : problem_(problem),
       name_(name),
       seed_(seed),
-      agent_(make_open_agent(problem, context_of(problem, name, seed, std::move(start.x)),
-                             start.from_neighbours)) {}
+      agent_(make_dynamic_agent(problem, context_of(problem, name, seed, std::move(start.x)),
+                                start.from_neighbours)) {}
 
 bool PeerAgent::restore(const Checkpoint& checkpoint) {
-  if (!possible(checkpoint, name_)) return false;
+  if (!is_valid(checkpoint, name_)) return false;
   for (const std::string& name : checkpoint.neighbours) add(name);
-  heard_ = checkpoint.heard;
-  hold_regularizer(checkpoint.holds_regularizer, 1);
+  last_received_ = checkpoint.last_received;
+  set_regularizer_holder(checkpoint.holds_regularizer, 1);
   ByteReader reader(checkpoint.agent);
-  sequence_ = next_life(checkpoint.sequence);
-  return agent_->load(reader) && reader.finished() && sane();
+  sequence_ = next_epoch(checkpoint.sequence);
+  return agent_->load(reader) && reader.finished() && in_range();
 }
 
-bool PeerAgent::sane() const { return (agent_->estimate().array().abs() <= largest_value).all(); }
+bool PeerAgent::in_range() const { return (agent_->estimate().array().abs() <= max_value).all(); }
 
 Checkpoint PeerAgent::checkpoint() const {
   ByteWriter writer;
   agent_->save(writer);
   std::string state;
-  state.reserve(writer.bytes().size() + checkpoint_front_bytes);
+  state.reserve(writer.bytes().size() + checkpoint_header_bytes);
   state = writer.bytes();
   return {.fingerprint = problem_.fingerprint,
           .sequence = sequence_,
           .holds_regularizer = holds_regularizer(),
           .neighbours = names_,
-          .heard = heard_,
+          .last_received = last_received_,
           .agent = std::move(state)};
 }
 
@@ -95,8 +96,8 @@ bool PeerAgent::has(const std::string& name) const { return slot_of(name) < name
 void PeerAgent::add(const std::string& name) {
   agent_->add_neighbour({.id = AgentId{agent_number(name)}});
   names_.push_back(name);
-  heard_.push_back(0);
-  heard_now_.push_back(0);
+  last_received_.push_back(0);
+  received_this_epoch_.push_back(0);
 }
 
 void PeerAgent::drop(const std::string& name) {
@@ -104,11 +105,11 @@ void PeerAgent::drop(const std::string& name) {
   const auto at = static_cast<std::ptrdiff_t>(slot);
   agent_->drop_neighbour(slot);
   names_.erase(names_.begin() + at);
-  heard_.erase(heard_.begin() + at);
-  heard_now_.erase(heard_now_.begin() + at);
+  last_received_.erase(last_received_.begin() + at);
+  received_this_epoch_.erase(received_this_epoch_.begin() + at);
 }
 
-void PeerAgent::hold_regularizer(bool holds, std::size_t members) {
+void PeerAgent::set_regularizer_holder(bool holds, std::size_t members) {
   holds_ = holds;
   members_ = members;
   agent_->hold(holds, problem_.regularizer, members);
@@ -116,45 +117,47 @@ void PeerAgent::hold_regularizer(bool holds, std::size_t members) {
 
 void PeerAgent::receive(const std::string& name, const Message& message) {
   const std::size_t slot = slot_of(name);
-  if (slot == names_.size()) return;  // a link not yet, or no longer, taken up
+  if (slot == names_.size()) return;  // the agent has no such link, or no longer
   agent_->receive(slot, message);
-  heard_[slot] = std::max(heard_[slot], message.sequence);
-  heard_now_[slot] = 1;
+  last_received_[slot] = std::max(last_received_[slot], message.sequence);
+  received_this_epoch_[slot] = 1;
 }
 
-void PeerAgent::activate(std::uint64_t heard_of_self, int steps) {
-  const bool outrun = heard_of_self > sequence_;
-  if (outrun) agent_->renumber();
-  sequence_ = outrun ? next_life(heard_of_self) : sequence_ + 1;
-  work(steps);
-  if (sane()) return;
-  start_anew();
-  work(steps);
+void PeerAgent::activate(std::uint64_t received_from_self, int steps) {
+  const bool rolled_back = received_from_self > sequence_;
+  if (rolled_back) agent_->renumber();
+  sequence_ = rolled_back ? next_epoch(received_from_self) : sequence_ + 1;
+  run_local_steps(steps);
+  if (in_range()) return;
+  reset();
+  run_local_steps(steps);
 }
 
-void PeerAgent::work(int steps) {
+void PeerAgent::run_local_steps(int steps) {
   agent_->activate({.round = sequence_, .local_steps = steps}, workspace_);
   agent_->end_round();
   release_vectors(workspace_);
-  worked_ = true;
+  activated_ = true;
   scale_ = agent_->estimate().stableNorm();
 }
 
-void PeerAgent::start_anew() {
+void PeerAgent::reset() {
   const Vector zero = Vector::Zero(agent_->estimate().size());
   Vector start = zero;
   problem_.regularizer.prox(1, zero, start);
-  agent_ = make_open_agent(problem_, context_of(problem_, name_, seed_, std::move(start)), false);
+  agent_ =
+      make_dynamic_agent(problem_, context_of(problem_, name_, seed_, std::move(start)), false);
   for (const std::string& name : names_) agent_->add_neighbour({.id = AgentId{agent_number(name)}});
-  hold_regularizer(holds_, members_);
-  heard_now_.assign(names_.size(), 0);
-  sequence_ = next_life(sequence_) + 1;
-  ++fresh_starts_;
+  set_regularizer_holder(holds_, members_);
+  received_this_epoch_.assign(names_.size(), 0);
+  sequence_ = next_epoch(sequence_) + 1;
+  ++resets_;
 }
 
 double PeerAgent::residual() const {
-  const bool all_heard = std::ranges::all_of(heard_now_, [](char heard) { return heard == 1; });
-  if (!all_heard || !worked_) return std::numeric_limits<double>::infinity();
+  const bool all_received =
+      std::ranges::all_of(received_this_epoch_, [](char received) { return received == 1; });
+  if (!all_received || !activated_) return std::numeric_limits<double>::infinity();
   double largest = std::max(agent_->last_step(), agent_->disagreement());
   if (const Vector* theta = agent_->regularized_estimate())
     largest = std::max(largest, (*theta - agent_->estimate()).stableNorm());

@@ -13,7 +13,7 @@
 namespace grove::peer {
 namespace {
 
-/// HOST:PORT. The host is never left out: some libraries take that for every address there is.
+/// HOST:PORT. The host is required, because some libraries listen on all addresses without it.
 bool is_address(std::string_view text) {
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return false;
@@ -25,7 +25,7 @@ Option neighbours_option(std::vector<NeighbourAddress>& target) {
   return {
       "neighbours",
       "[\"NAME@HOST:PORT\", ...]",
-      "the peers this one talks to",
+      "the peers that this one has links to",
       "Network",
       [&target](std::string_view given) -> Status {
         target.clear();
@@ -79,7 +79,7 @@ void add_network_options(PeerConfig& config, std::vector<Option>& options) {
   options.push_back(neighbours_option(config.neighbours));
   options.push_back(count_option(
       {"members", "N", "peers to wait for before stopping (self and neighbours)", network},
-      config.members, 1, most_members));
+      config.members, 1, max_members));
   options.push_back(text_option(
       {"holder", "NAME", "the peer that applies the regularizer", network}, config.holder));
   options.push_back(switch_option(
@@ -108,18 +108,18 @@ void add_running_options(PeerConfig& config, std::vector<Option>& options) {
       number_option({"checkpoint-every", "S", "seconds between checkpoints (5)", running},
                     config.checkpoint_seconds, positive));
   options.push_back(number_option(
-      {"forget-after", "S", "a member silent for so long is gone for good (600)", running},
+      {"forget-after", "S", "a member that is silent for longer has left (600)", running},
       config.forget_seconds, positive));
   options.push_back(
       number_option({"linger", "S", "how long to help the others finish (30)", running},
                     config.linger_seconds, wait));
   options.push_back(
       number_option({"contact-wait", "S",
-                     "without a checkpoint, wait so long for the neighbours' values (2)", running},
+                     "without a checkpoint, time to wait for the neighbours' values (2)", running},
                     config.contact_seconds, wait));
   options.push_back(
       number_option({"patience", "S", "how long to wait for the slowest neighbour (0.02)", running},
-                    config.patience_seconds, positive));
+                    config.wait_timeout_seconds, positive));
   options.push_back(number_option({"heartbeat", "S", "seconds between heartbeats (0.2)", running},
                                   config.heartbeat_seconds, positive));
   options.push_back(text_option(
@@ -150,7 +150,8 @@ Status check_names(const PeerConfig& config) {
     return Error{"",
                  "name: missing or not possible; expected lower-case letters, digits and hyphens"};
   if (config.name == "operator")
-    return Error{"", "name: operator is the name of whoever may stop peers; expected another"};
+    return Error{
+        "", "name: operator is reserved for the certificate that may stop peers; expected another"};
   if (config.holder.empty())
     return Error{"", "holder: missing; expected the name of the peer that applies the regularizer"};
   if (!is_peer_name(config.holder))
@@ -216,7 +217,7 @@ std::vector<Option> options_of(PeerConfig& config) {
 Result<PeerConfig> read_peer_config(const std::filesystem::path& path) {
   PeerConfig config;
   config.training.tolerance =
-      1e-8;  // of the local residual: the error is some 10 to 100 times that
+      1e-8;  // of the local residual; the error is about 10 to 100 times larger
   config.training.data.clear();
   if (const auto read = read_config_file(path, options_of(config)); !read) return read.error();
   const auto folder = std::filesystem::absolute(path).parent_path();

@@ -22,13 +22,13 @@ struct NeighbourAddress {
   std::string address;  ///< host:port
 };
 
-/// Everything a peer is told: peer.toml. Meanings and ranges stand in options_of().
+/// The contents of peer.toml. options_of() describes the keys and their ranges.
 struct PeerConfig {
   std::string network = "grove";
   std::string name;
   std::string listen;
   std::vector<NeighbourAddress> neighbours;
-  std::uint64_t members = 0;  ///< 0: this peer and its neighbours
+  std::uint64_t members = 0;  ///< 0 stands for this peer and its neighbours
   std::string holder;
   bool join = false;
   bool accept_new = false;
@@ -46,7 +46,7 @@ struct PeerConfig {
   double forget_seconds = 600;
   double linger_seconds = 30;
   double contact_seconds = 2;
-  double patience_seconds = 0.02;
+  double wait_timeout_seconds = 0.02;
   double heartbeat_seconds = 0.2;
   std::string metrics;
   bool float32 = false;
@@ -58,21 +58,20 @@ struct PeerConfig {
 /// The keys of peer.toml, bound to `config`, which must outlive them.
 std::vector<Option> options_of(PeerConfig& config);
 
-/// Reads and checks peer.toml; file names in it are relative to its folder. All or nothing.
+/// Reads and validates peer.toml. File names in it are relative to its folder.
 Result<PeerConfig> read_peer_config(const std::filesystem::path& path);
 
-/// The agent's side of the problem, from the peer's own data.
+/// The part of the problem that one peer has, from its own data.
 struct PeerProblem {
   std::shared_ptr<const Objective> objective;
-  Regularizer regularizer;  ///< r, whoever holds it
-  /// With edge links.
-  std::variant<DruidOptions, CurvatureDruidOptions> method;
-  int work = 1;                ///< E_i, or the first of them
-  bool measures_work = false;  ///< E_i follows the times of this peer and its neighbours
+  Regularizer regularizer;                                   ///< r, at every peer
+  std::variant<DruidOptions, CurvatureDruidOptions> method;  ///< with edge links
+  int work = 1;                ///< E_i; the first one with `work = auto`
+  bool measures_work = false;  ///< E_i follows measured times (`work = auto`)
   Index features = 0;          ///< without the intercept
-  std::string fingerprint;     ///< what neighbours must agree on, in words
+  std::string fingerprint;     ///< text that must be equal at all peers
 
-  bool shares_regularizer() const;  ///< every peer applies its share of r: nobody holds it
+  bool shares_regularizer() const;  ///< every peer applies a share of r; there is no holder
   LinkShape link_shape() const;
 };
 Result<PeerProblem> load_problem(PeerConfig& config);

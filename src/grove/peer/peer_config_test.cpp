@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A good peer.toml with its files, to be spoiled.
+/// A valid peer.toml with its files, which the tests change.
 class PeerToml : public ::testing::Test {
  protected:
   PeerToml() {
@@ -34,16 +34,16 @@ class PeerToml : public ::testing::Test {
     file.close();
     return read_peer_config(path);
   }
-  /// Why the spoiled file is refused.
-  std::string trouble_with(const std::string& line) {
+  /// The error message of the changed file.
+  std::string error_of(const std::string& line) {
     const auto config = read_with(line);
     EXPECT_FALSE(config) << line;
     return config ? "" : config.error().text();
   }
-  void expect_names(const std::string& line, const std::string& words) {
-    const std::string trouble = trouble_with(line);
-    EXPECT_NE(trouble.find(words), std::string::npos) << line << " gave: " << trouble;
-    EXPECT_NE(trouble.find("peer.toml"), std::string::npos) << trouble;
+  void expect_names(const std::string& line, const std::string& text) {
+    const std::string error = error_of(line);
+    EXPECT_NE(error.find(text), std::string::npos) << line << " gave: " << error;
+    EXPECT_NE(error.find("peer.toml"), std::string::npos) << error;
   }
 
   TestFolder folder;
@@ -74,7 +74,7 @@ TEST_F(PeerToml, NamesTheUnknownKeyAndTheClosestKnownOne) {
   expect_names("neighbors = []", "neighbors");
   expect_names("neighbors = []", "neighbours");
   expect_names("heartbeats = 1", "heartbeat");
-  expect_names("rounds = 5", "rounds");  // of `grove train`, without meaning here
+  expect_names("rounds = 5", "rounds");  // a key of `grove train`, but not of peers
 }
 
 TEST_F(PeerToml, NamesTheMissingKey) {
@@ -85,7 +85,7 @@ TEST_F(PeerToml, NamesTheMissingKey) {
 TEST_F(PeerToml, NamesTheKeyOfAnImpossibleValue) {
   expect_names("name = \"Peer 1\"", "name");
   expect_names("name = \"operator\"", "name");
-  expect_names("name = \"peer-0\"", "neighbours");  // its own neighbour
+  expect_names("name = \"peer-0\"", "neighbours");  // the peer would be its own neighbour
   expect_names("holder = \"Nobody Here!\"", "holder");
   expect_names("neighbours = [\"peer-0\"]", "neighbours");
   expect_names("neighbours = [\"peer-0@127.0.0.1\"]", "neighbours");

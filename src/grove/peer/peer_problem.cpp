@@ -33,13 +33,13 @@ Method method_of(const MethodOptions& options) {
   return std::get<DruidOptions>(options);
 }
 
-/// Links weighed by curvature let every peer apply its share of r, unless theta holds it all.
+/// With matrix weights every peer applies its share of r, unless theta has a penalty of its own.
 bool shares_regularizer(const Method& method) {
   const auto* curvature = std::get_if<CurvatureDruidOptions>(&method);
   return curvature != nullptr && !curvature->theta_penalty;
 }
 
-/// What must be equal at all peers for the network to have one answer.
+/// Describes the settings that must be equal at all peers for the network to have one solution.
 std::string describe(const PeerConfig& config, const Method& method, Index dimension) {
   Config training = config.training;
   std::string text = fmt::format("dimension={} holder={}", dimension, config.holder);
@@ -50,8 +50,8 @@ std::string describe(const PeerConfig& config, const Method& method, Index dimen
   return shares_regularizer(method) ? text + " shared" : text;
 }
 
-/// An instance with this peer as its only agent: what the method set-up looks at.
-Result<Instance> lone_instance(const PeerConfig& config, Dataset shard) {
+/// An instance with this peer as its only agent, for the set-up of the method.
+Result<Instance> single_agent_instance(const PeerConfig& config, Dataset shard) {
   auto graph = Graph::from_edges(1, {}, "peer");
   if (!graph) return graph.error();
   Instance instance{.graph = std::move(*graph)};
@@ -78,7 +78,7 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
   auto shard = load_shard(config);
   if (!shard) return shard.error();
   if (!config.labels) config.labels = shard->labels;
-  auto instance = lone_instance(config, std::move(*shard));
+  auto instance = single_agent_instance(config, std::move(*shard));
   if (!instance) return instance.error();
   config.training.agents = 1;
   config.training.link = LinkKind::edge;
@@ -91,7 +91,7 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
       .regularizer = instance->regularizer,
       .method = method,
       .work = setup->work_loads[0],
-      // Only where an agent ends steps that do not pay: too many cannot hurt.
+      // Only for the agent that stops local steps early, which can be given too many.
       .measures_work = automatic && std::holds_alternative<CurvatureDruidOptions>(method),
       .features = instance->features,
       .fingerprint = describe(config, method, instance->dimension())};

@@ -11,35 +11,36 @@ namespace {
 
 using nlohmann::json;
 
-json refusals_json(const std::array<std::uint64_t, refusal_kinds>& refused) {
+json rejections_json(const std::array<std::uint64_t, reject_reason_count>& rejected) {
   json result = json::object();
-  for (std::size_t kind = 0; kind < refusal_kinds; ++kind)
-    if (refused[kind] > 0) result[std::string(name_of(static_cast<Refusal>(kind)))] = refused[kind];
+  for (std::size_t kind = 0; kind < reject_reason_count; ++kind)
+    if (rejected[kind] > 0)
+      result[std::string(name_of(static_cast<RejectReason>(kind)))] = rejected[kind];
   return result;
 }
 
-/// JSON has no infinity: a residual not known yet is null.
+/// JSON has no infinity, so a residual that is not yet known is null.
 json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 }  // namespace
 
-std::uint64_t bytes_of(const PeerStatus& status) {
+std::uint64_t total_bytes(const PeerStatus& status) {
   std::uint64_t bytes = 0;
   for (const LinkStatus& link : status.links)
     bytes += link.counts.bytes_sent + link.counts.bytes_received;
   return bytes;
 }
 
-std::size_t connected_of(const PeerStatus& status) {
+std::size_t connected_count(const PeerStatus& status) {
   return static_cast<std::size_t>(std::ranges::count_if(status.links, &LinkStatus::connected));
 }
 
-std::uint64_t refusals_of(const PeerStatus& status) {
-  const auto sum = [](const std::array<std::uint64_t, refusal_kinds>& refused) {
-    return std::accumulate(refused.begin(), refused.end(), std::uint64_t{0});
+std::uint64_t rejection_count(const PeerStatus& status) {
+  const auto sum = [](const std::array<std::uint64_t, reject_reason_count>& rejected) {
+    return std::accumulate(rejected.begin(), rejected.end(), std::uint64_t{0});
   };
-  std::uint64_t count = sum(status.strangers_refused);
-  for (const LinkStatus& link : status.links) count += sum(link.counts.refused);
+  std::uint64_t count = sum(status.strangers_rejected);
+  for (const LinkStatus& link : status.links) count += sum(link.counts.rejected);
   return count;
 }
 
@@ -54,15 +55,16 @@ json to_json(const PeerStatus& status) {
                      {"bytes_sent", link.counts.bytes_sent},
                      {"bytes_received", link.counts.bytes_received},
                      {"faults_injected", link.counts.faults_injected},
-                     {"refused", refusals_json(link.counts.refused)},
-                     {"last_refusal", link.last_refusal}});
+                     {"refused", rejections_json(link.counts.rejected)},
+                     {"last_refusal", link.last_rejection}});
   return {
       {"format", "grove-peer-status/1"},
       {"name", status.name},
       {"process", ::getpid()},
       {"phase", status.phase},
       {"activations", status.activations},
-      {"at_rest_since", status.at_rest_since > 0 ? json(status.at_rest_since) : json(nullptr)},
+      {"at_rest_since",
+       status.below_tolerance_since > 0 ? json(status.below_tolerance_since) : json(nullptr)},
       {"residual", number_or_null(status.residual)},
       {"network_residual", number_or_null(status.network_residual)},
       {"members", status.members},
@@ -70,16 +72,16 @@ json to_json(const PeerStatus& status) {
       {"work", status.work},
       {"work_reason", status.work_reason},
       {"links_raised", status.links_raised},
-      {"life", status.life},
+      {"life", status.epoch},
       {"seconds", status.seconds},
       {"checkpoint_age", status.checkpoint_age < 0 ? json(nullptr) : json(status.checkpoint_age)},
-      {"checkpoint_trouble", status.checkpoint_trouble},
+      {"checkpoint_trouble", status.checkpoint_error},
       {"neighbours", status.links.size()},
-      {"connected", connected_of(status)},
-      {"bytes", bytes_of(status)},
-      {"refused", refusals_of(status)},
+      {"connected", connected_count(status)},
+      {"bytes", total_bytes(status)},
+      {"refused", rejection_count(status)},
       {"links", links},
-      {"strangers_refused", refusals_json(status.strangers_refused)}};
+      {"strangers_refused", rejections_json(status.strangers_rejected)}};
 }
 
 }  // namespace grove::peer

@@ -6,37 +6,37 @@
 
 #include <nlohmann/json.hpp>
 
-#include "grove/peer/hub.h"
+#include "grove/peer/link_table.h"
 
 namespace grove::peer {
 
-/// A peer as it tells others about itself.
+/// The state of a peer, for status requests, metrics and the summary.
 struct PeerStatus {
   std::string name;
   std::string phase = "starting";  ///< starting, working, calm, ready, done, stopped
   std::uint64_t activations = 0;
-  std::uint64_t at_rest_since =
-      0;                        ///< activation from which the residual stayed small; 0: it is not
-  double residual = 0;          ///< its own
-  double network_residual = 0;  ///< the largest it knows of
+  /// Activation since which the residual has been below the tolerance; 0: it is above.
+  std::uint64_t below_tolerance_since = 0;
+  double residual = 0;          ///< of this peer
+  double network_residual = 0;  ///< the largest of all known members
   std::size_t members = 0;
   std::string holder;
-  int work = 1;                ///< E_i
-  std::string work_reason;     ///< empty where E_i was given
-  double links_raised = 1;     ///< by which its safeguard has multiplied the weight of its links
-  std::uint64_t life = 0;      ///< how often it was started on this state, from 0
-  double seconds = 0;          ///< since it started
-  double checkpoint_age = -1;  ///< seconds since the last one; negative: none yet
-  std::string checkpoint_trouble;
+  int work = 1;                  ///< E_i
+  std::string work_reason;       ///< empty if the configuration gives E_i
+  double links_raised = 1;       ///< factor by which the safeguard has multiplied the link weights
+  std::uint64_t epoch = 0;       ///< of the sequence numbers
+  double seconds = 0;            ///< since the start of the process
+  double checkpoint_age = -1;    ///< seconds since the last checkpoint; negative: none yet
+  std::string checkpoint_error;  ///< of the last attempt; empty: none
   std::vector<LinkStatus> links;
-  std::array<std::uint64_t, refusal_kinds> strangers_refused{};
+  std::array<std::uint64_t, reject_reason_count> strangers_rejected{};
 };
 
-std::uint64_t bytes_of(const PeerStatus& status);  ///< sent and received
-std::uint64_t refusals_of(const PeerStatus& status);
-std::size_t connected_of(const PeerStatus& status);  ///< neighbours that are there
+std::uint64_t total_bytes(const PeerStatus& status);  ///< sent and received
+std::uint64_t rejection_count(const PeerStatus& status);
+std::size_t connected_count(const PeerStatus& status);  ///< connected neighbours
 
-/// "grove-peer-status/1".
+/// The format "grove-peer-status/1".
 nlohmann::json to_json(const PeerStatus& status);
 
 }  // namespace grove::peer

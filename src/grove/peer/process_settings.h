@@ -2,14 +2,15 @@
 
 namespace grove::peer {
 
-/// Settings of a process that is a peer; before anything of gRPC is used and other threads run.
-void bound_process_memory();
+/// Sets up the memory of a peer's process. Call it before the first use of gRPC and before other
+/// threads start.
+void limit_process_memory();
 
-/// Protobuf prints a line for every text of a neighbour that is not UTF-8. Such messages are
-/// refused and counted; they must not fill the log, too.
-void keep_protobuf_quiet();
+/// Turns off the messages of protobuf, which prints a line for every text that is not UTF-8. A
+/// neighbour could fill the log with them; messages with such texts are rejected and counted.
+void silence_protobuf();
 
-/// To the system. Takes some 0.1 ms.
-void return_freed_memory();
+/// Returns freed memory to the system. Takes about 0.1 ms.
+void release_freed_memory();
 
 }  // namespace grove::peer

@@ -1,4 +1,4 @@
-// What peers lose and get over: whole peers but for the transport, joined by hand.
+// Recovery from lost state: complete peers without transport, in an in-process network.
 #include <bit>
 
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 namespace grove::peer {
 namespace {
 
-/// A row 0 - 1 - 2. Peer 0 weighs its samples much more than the others: they tell a new curvature
-/// as soon as they have heard of its.
+/// A path 0 - 1 - 2. The samples of peer 0 weigh much more than the others', so the others publish
+/// a new link weight as soon as they have received that of peer 0.
 std::vector<PeerProblem> row_problems(const std::string& penalty) {
   std::vector<PeerProblem> problems;
   for (std::uint64_t k = 0; k < 3; ++k)
@@ -25,35 +25,35 @@ class Recovery : public testing::TestWithParam<const char*> {
     network.connect_all();
   }
   void expect_optimum() {
-    EXPECT_TRUE(network.comes_to_rest());
+    EXPECT_TRUE(network.converges());
     EXPECT_LT(network.error(), 1e-6);
   }
-  static bool curved() { return std::string(GetParam()) != "0.003"; }
-  /// Of its own curvature, as peer k tells it.
+  static bool has_weights() { return std::string(GetParam()) != "0.003"; }
+  /// Version of the link weight of peer k, as in its messages.
   std::int64_t version(std::size_t k) {
     return std::bit_cast<std::int64_t>(network.agent(k).message_to(0).payload[1]);
   }
 
   std::vector<PeerProblem> problems = row_problems(GetParam());
-  HandNetwork network{problems, {{0, 1}, {1, 2}}};
+  InProcessNetwork network{problems, {{0, 1}, {1, 2}}};
 };
 INSTANTIATE_TEST_SUITE_P(Penalty, Recovery,
                          testing::Values("0.003", "scalar", "diagonal", "low-rank:5", "full"));
 
-TEST_P(Recovery, ADroppedMemberReturnsFromACheckpointOlderThanWhatItTold) {
+TEST_P(Recovery, ADroppedMemberReturnsFromACheckpointOlderThanItsMessages) {
   network.round();
   const Checkpoint old = network.agent(1).checkpoint();
-  const std::int64_t saved = curved() ? version(1) : 0;
+  const std::int64_t saved = has_weights() ? version(1) : 0;
   network.rounds(40);
-  if (curved()) {
-    ASSERT_GT(version(1), saved) << "no newer curvature was told: nothing is tested";
+  if (has_weights()) {
+    ASSERT_GT(version(1), saved) << "no newer weight was published, so this tests nothing";
   }
   network.forget(1);
-  network.rounds(5);  // the others go on, each alone
+  network.rounds(5);  // the others continue without links
   network.start(1, old);
   network.connect_all();
   expect_optimum();
-  EXPECT_EQ(network.breaches(), 0u);
+  EXPECT_EQ(network.violations(), 0u);
 }
 
 TEST_P(Recovery, TwoRestartAtOnceAndOneHasLostItsState) {
@@ -65,11 +65,12 @@ TEST_P(Recovery, TwoRestartAtOnceAndOneHasLostItsState) {
     network.start(1 - lost, kept);
     network.start(lost);
     network.connect_all();
-    EXPECT_GT(network.hub(lost).newest_heard_of_self(), 0u);  // told by the very first hello
+    EXPECT_GT(network.link_table(lost).newest_received_from_self(),
+              0u);  // from the first hello
     network.rounds(20);
   }
   expect_optimum();
-  EXPECT_EQ(network.breaches(), 0u);
+  EXPECT_EQ(network.violations(), 0u);
 }
 
 TEST_P(Recovery, EveryStateIsLostButOne) {
@@ -80,11 +81,11 @@ TEST_P(Recovery, EveryStateIsLostButOne) {
   network.start(1, kept);
   network.start(2);
   expect_optimum();
-  EXPECT_EQ(network.breaches(), 0u);
+  EXPECT_EQ(network.violations(), 0u);
 }
 
-// Where no checkpoint can be written a peer comes back from the same one again and again, and uses
-// the same numbers again. Neighbours that it meets later must not take them for the earlier ones.
+// A peer that cannot write checkpoints restarts from the same one several times, and uses the same
+// sequence numbers again. Its neighbours must distinguish them from the earlier ones.
 TEST_P(Recovery, CrashesAgainAndAgainOverOneCheckpoint) {
   network.round();
   const Checkpoint only = network.agent(1).checkpoint();
@@ -93,21 +94,21 @@ TEST_P(Recovery, CrashesAgainAndAgainOverOneCheckpoint) {
     network.start(1, only);
     const std::size_t first = crash % 2 == 0 ? 0 : 2;
     network.connect(std::min<std::size_t>(1, first), std::max<std::size_t>(1, first));
-    network.rounds(5 + 10 * (crash % 3));  // further than the life before, or less far
+    network.rounds(5 + 10 * (crash % 3));  // more rounds than in the epoch before, or fewer
     network.connect_all();
     network.rounds(3);
   }
   expect_optimum();
-  EXPECT_EQ(network.breaches(), 0u);
+  EXPECT_EQ(network.violations(), 0u);
 }
 
-// Finite, and far from any sane iterate: the largest that the wire lets through, and a milder one.
-TEST_P(Recovery, HugeValuesOfANeighbourPass) {
+// Finite values far from any iterate: the largest that validation accepts, and a smaller one.
+TEST_P(Recovery, SurvivesHugeValuesOfANeighbour) {
   for (const double huge : {1e10, 1e100}) {
     network.rounds(10);
     network.activate(0);
-    EXPECT_TRUE(network.carry(0, 1, [&](v1::Envelope& envelope) {
-      for (double& value : *envelope.mutable_iterate()->mutable_values()) value = huge;
+    EXPECT_TRUE(network.deliver(0, 1, [&](v1::Envelope& envelope) {
+      for (double& value : *envelope.mutable_iterate()->mutable_vector()) value = huge;
     }));
     for (int k = 0; k < 5; ++k) {
       network.connect_all();
@@ -119,16 +120,16 @@ TEST_P(Recovery, HugeValuesOfANeighbourPass) {
   }
 }
 
-TEST_P(Recovery, ACheckpointWithHugeValuesIsRefused) {
+TEST_P(Recovery, RejectsACheckpointWithHugeValues) {
   network.rounds(10);
   const Checkpoint good = network.agent(1).checkpoint();
   const auto restores = [&](double value) {
-    Checkpoint spoiled = good;
-    // The state begins with x: its length, then its numbers.
-    std::memcpy(spoiled.agent.data() + sizeof(std::uint64_t), &value, sizeof value);
+    Checkpoint corrupted = good;
+    // The state begins with the length of x and its values.
+    std::memcpy(corrupted.agent.data() + sizeof(std::uint64_t), &value, sizeof value);
     return PeerAgent(problems[1], "peer-1", 1,
                      PeerStart{Vector::Zero(problems[1].objective->dimension()), false})
-        .restore(spoiled);
+        .restore(corrupted);
   };
   EXPECT_TRUE(restores(1e10));
   EXPECT_FALSE(restores(1e101));

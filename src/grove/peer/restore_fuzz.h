@@ -13,7 +13,7 @@
 
 namespace grove::peer {
 
-/// A peer with one neighbour and a little past, and the checkpoint that it would leave.
+/// A peer with one neighbour after some rounds, and its checkpoint.
 struct SavedPeer {
   explicit SavedPeer(const char* penalty) {
     PeerConfig config;
@@ -45,9 +45,9 @@ struct SavedPeer {
   Checkpoint checkpoint;
 };
 
-/// Spoils the content of a checkpoint and gives it a right sum again. Three bytes at a time say
-/// where and what to write; what is left over cuts the end off.
-inline std::string spoiled_file(const std::string& file, std::string_view edits) {
+/// Changes the content of a checkpoint and corrects the checksum. Each three bytes of `edits` are a
+/// position and a new value; a remaining byte is the length to cut off.
+inline std::string corrupted_file(const std::string& file, std::string_view edits) {
   const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(edits[k]); };
   constexpr std::size_t digest_digits = 64;
   std::string content = file.substr(checkpoint_format.size() + digest_digits);
@@ -57,21 +57,21 @@ inline std::string spoiled_file(const std::string& file, std::string_view edits)
   return file_with(content);
 }
 
-/// What of a restored peer others see: numbers that they can take up, of neighbours with a name.
-inline void require_fit_to_go_on(const PeerAgent& peer) {
-  if (!(peer.estimate().array().abs() <= largest_value).all()) std::abort();
-  if (peer.sequence() > largest_sequence) std::abort();
+/// Aborts unless the state that other peers see is valid.
+inline void require_usable(const PeerAgent& peer) {
+  if (!(peer.estimate().array().abs() <= max_value).all()) std::abort();
+  if (peer.sequence() > max_sequence) std::abort();
   const std::set<std::string> names(peer.neighbours().begin(), peer.neighbours().end());
-  if (names.size() != peer.heard().size() || names.contains("a")) std::abort();
+  if (names.size() != peer.last_received().size() || names.contains("a")) std::abort();
   for (const std::string& name : names)
     if (!is_peer_name(name)) std::abort();
-  for (const std::uint64_t heard : peer.heard())
-    if (heard > largest_sequence) std::abort();
+  for (const std::uint64_t sequence : peer.last_received())
+    if (sequence > max_sequence) std::abort();
 }
 
-/// A checkpoint that was spoilt behind its sum is refused, or fit to go on with. The first byte
-/// chooses the form of the links, the rest is what to spoil. Returns whether it was restored.
-/// Shared by the fuzzer and the tests.
+/// Aborts unless a corrupted checkpoint is rejected or usable. The first byte chooses the form of
+/// the link weights, and the others are the edits. Returns whether the checkpoint was restored. The
+/// fuzzer and the tests use it.
 inline bool fuzz_restore(std::string_view bytes) {
   static const std::vector<SavedPeer> saved = [] {
     std::vector<SavedPeer> result;
@@ -81,12 +81,12 @@ inline bool fuzz_restore(std::string_view bytes) {
   }();
   if (bytes.empty()) return false;
   const SavedPeer& one = saved[static_cast<unsigned char>(bytes[0]) % saved.size()];
-  const auto spoiled = decode(spoiled_file(encode(one.checkpoint), bytes.substr(1)));
-  if (!spoiled) return false;
+  const auto corrupted = decode(corrupted_file(encode(one.checkpoint), bytes.substr(1)));
+  if (!corrupted) return false;
 
   const auto peer = one.fresh();
-  if (!peer->restore(*spoiled)) return false;
-  require_fit_to_go_on(*peer);
+  if (!peer->restore(*corrupted)) return false;
+  require_usable(*peer);
   const auto neighbour = one.fresh();
   neighbour->add("a");
   for (int round = 0; round < 2; ++round) {

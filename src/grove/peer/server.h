@@ -7,8 +7,8 @@
 #include <grpcpp/server.h>
 
 #include "grove/base/result.h"
-#include "grove/peer/cancels.h"
-#include "grove/peer/hub.h"
+#include "grove/peer/link_table.h"
+#include "grove/peer/stream_registry.h"
 #include "grove/peer/tls.h"
 
 namespace grove::peer {
@@ -17,31 +17,31 @@ struct ServerSettings {
   std::string listen;  ///< host:port; port 0 picks a free one
   TlsIdentity identity;
   LinkShape shape;
-  std::size_t neighbours = 0;  ///< expected; bounds the number of threads
+  std::size_t neighbours = 0;  ///< expected number; limits the number of threads
 };
 
-/// What the peer does when asked by others than neighbours.
-struct ServerAnswers {
+/// Called for requests that are not from neighbours.
+struct ServerHandlers {
   std::function<std::string()> status_json;
   std::function<void()> stop;
 };
 
-/// Listens for neighbours, status questions and the operator.
+/// Serves neighbours' links, status requests and the operator.
 class Server {
  public:
-  static Result<std::unique_ptr<Server>> start(const ServerSettings& settings, Hub& hub,
-                                               ServerAnswers answers);
+  static Result<std::unique_ptr<Server>> start(const ServerSettings& settings, LinkTable& links,
+                                               ServerHandlers handlers);
   ~Server();
 
   int port() const { return port_; }
-  void cut_overdue(double now) { cancels_.cut_overdue(now); }
+  void cancel_overdue(double now) { streams_.cancel_overdue(now); }
   void shut_down();
 
  private:
   class Service;
   Server() = default;
 
-  StreamRegistry cancels_;
+  StreamRegistry streams_;
   std::unique_ptr<Service> service_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;

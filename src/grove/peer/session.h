@@ -6,53 +6,53 @@
 #include <thread>
 
 #include "grove/peer/clock.h"
-#include "grove/peer/hub.h"
 #include "grove/peer/link_stream.h"
+#include "grove/peer/link_table.h"
 
 namespace grove::peer {
 
-constexpr double hello_seconds = 5;  ///< time for a new stream to say hello
+constexpr double hello_timeout_seconds = 5;  ///< a new stream must send its hello within this time
 
-/// Lets at most 50,000 messages a second of one neighbour through: its reader rests for the other
-/// time, so that the flow control of the stream holds a flooding neighbour back.
+/// Limits one neighbour to 50,000 messages a second. Its reader pauses for the rest of each window,
+/// so the flow control of the stream slows a flooding neighbour down.
 class Throttle {
  public:
-  explicit Throttle(double now) : window_began_(now) {}
+  explicit Throttle(double now) : window_start_(now) {}
 
-  /// Seconds to rest after one more message, read at `now`.
-  double rest_after_message(double now) {
+  /// Seconds to pause after one more message, read at `now`.
+  double pause_after_message(double now) {
     if (++messages_ < window_messages) return 0;
-    const double rest = std::max(0.0, window_began_ + window_seconds - now);
+    const double pause = std::max(0.0, window_start_ + window_seconds - now);
     messages_ = 0;
-    window_began_ = now + rest;
-    return rest;
+    window_start_ = now + pause;
+    return pause;
   }
 
  private:
   static constexpr int window_messages = 1000;
   static constexpr double window_seconds = 0.02;
   int messages_ = 0;
-  double window_began_;
+  double window_start_;
 };
 
-/// Both directions of a stream whose hellos are exchanged, until either end closes it. `Stream` is
-/// the client's or the server's side of the same call.
+/// Runs both directions of a stream after the hellos, until either end closes it. `Stream` is the
+/// client's or the server's side of the same call.
 template <class Stream, class Cancel>
-void converse(Stream& stream, Hub& hub, const std::string& name, std::uint64_t session,
-              const Cancel& cancel) {
+void run_session(Stream& stream, LinkTable& links, const std::string& name, std::uint64_t session,
+                 const Cancel& cancel) {
   std::thread writer([&] {
     grpc::ByteBuffer bytes;
-    while (hub.next(name, session, bytes) && stream.Write(bytes)) bytes.Clear();
+    while (links.next_to_send(name, session, bytes) && stream.Write(bytes)) bytes.Clear();
   });
   Throttle throttle(monotonic_seconds());
   v1::Envelope envelope;
-  while (read_from(stream, hub.dimension(), envelope) && hub.deliver(name, session, envelope)) {
-    envelope.Clear();  // what it replaced, or what was refused: d may be large
-    const double rest = throttle.rest_after_message(monotonic_seconds());
-    if (rest > 0) std::this_thread::sleep_for(std::chrono::duration<double>(rest));
+  while (read_from(stream, links.dimension(), envelope) && links.deliver(name, session, envelope)) {
+    envelope.Clear();  // frees the replaced or rejected message now, because d may be large
+    const double pause = throttle.pause_after_message(monotonic_seconds());
+    if (pause > 0) std::this_thread::sleep_for(std::chrono::duration<double>(pause));
   }
-  hub.end_session(name, session);
-  cancel();  // a writer held back by a neighbour that does not read must end, too
+  links.end_session(name, session);
+  cancel();  // ends a writer that waits for a neighbour that does not read
   writer.join();
 }
 

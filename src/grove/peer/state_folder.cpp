@@ -24,13 +24,13 @@ Status StateFolder::open() {
   lock_ = ::open((folder_ / "lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
   if (lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) != 0)
     return Error{"state", folder_.string() + " is in use by another process"};
-  std::filesystem::remove(folder_ / "summary.json", failed);  // of an earlier end
+  std::filesystem::remove(folder_ / "summary.json", failed);  // of an earlier run
   return success();
 }
 
 std::optional<Checkpoint> StateFolder::find() {
   auto found = find_checkpoint(checkpoint_file(), fingerprint_);
-  if (!found.trouble.empty()) log_->warn("{}", found.trouble);
+  if (!found.error.empty()) log_->warn("{}", found.error);
   return std::move(found.checkpoint);
 }
 
@@ -42,14 +42,14 @@ void StateFolder::reject(const std::string& reason) {
 bool StateFolder::save(Checkpoint checkpoint) {
   const Status status = write_checkpoint(checkpoint_file(), std::move(checkpoint));
   const std::string now = status ? "" : status.error().text();
-  if (now != trouble_) {
+  if (now != error_) {
     if (status)
       log_->info("checkpoints can be written again");
     else
       log_->error("no checkpoint: {}; going on without", now);
   }
-  trouble_ = now;
-  return trouble_.empty();
+  error_ = now;
+  return error_.empty();
 }
 
 Status StateFolder::write_results(const PeerConfig& config, const PeerProblem& problem,

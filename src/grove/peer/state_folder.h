@@ -15,7 +15,7 @@
 
 namespace grove::peer {
 
-/// The folder a peer keeps its state in. A full disk or a missing right is told once and does not
+/// The folder with a peer's state. A full disk or a missing permission is logged once and does not
 /// stop the peer.
 class StateFolder {
  public:
@@ -25,13 +25,13 @@ class StateFolder {
   StateFolder(const StateFolder&) = delete;
   StateFolder& operator=(const StateFolder&) = delete;
 
-  Status open();  ///< an error: another process works with it
+  Status open();  ///< fails if another process uses the folder
   std::optional<Checkpoint> find();
-  void reject(const std::string& reason);  ///< sets the checkpoint aside
+  void reject(const std::string& reason);  ///< renames the checkpoint
   bool save(Checkpoint checkpoint);
-  const std::string& trouble() const { return trouble_; }  ///< of the last save; empty: none
+  const std::string& error() const { return error_; }  ///< of the last save; empty: none
 
-  /// model.json and summary.json.
+  /// Writes model.json and summary.json.
   Status write_results(const PeerConfig& config, const PeerProblem& problem, const Vector& answer,
                        const std::string& phase, nlohmann::json summary) const;
 
@@ -41,7 +41,7 @@ class StateFolder {
   std::filesystem::path folder_;
   std::string fingerprint_;
   std::shared_ptr<spdlog::logger> log_;
-  std::string trouble_;
+  std::string error_;
   int lock_ = -1;  ///< file descriptor
 };
 

@@ -17,10 +17,10 @@ namespace grove::peer {
 namespace {
 
 constexpr double restart_after_seconds = 0.3;
-constexpr double quick_death_seconds = 2;
-constexpr int most_quick_deaths = 5;
+constexpr double quick_exit_seconds = 2;
+constexpr int max_quick_exits = 5;
 
-/// A peer that ends by itself says in its summary how.
+/// Reads the outcome from the summary that a peer writes when it ends.
 bool converged(const Layout::Peer& peer) {
   const auto text = read_file(peer.folder / "state" / "summary.json");
   if (!text) return false;
@@ -55,7 +55,7 @@ void Supervisor::start(std::size_t peer, double now) {
   posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
   std::string program = program_.string(), command = "peer", flag = "--config", value = config;
   char* arguments[] = {program.data(), command.data(), flag.data(), value.data(), nullptr};
-  // In a group of its own: a Ctrl-C is for the supervisor, which then ends the peers cleanly.
+  // In its own process group, so that Ctrl-C reaches only the supervisor, which ends the peers.
   posix_spawnattr_t group;
   posix_spawnattr_init(&group);
   posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
@@ -68,31 +68,31 @@ void Supervisor::start(std::size_t peer, double now) {
   child.state = failed == 0 ? State::running : State::failed;
 }
 
-void Supervisor::look(double now) {
+void Supervisor::poll(double now) {
   for (std::size_t peer = 0; peer < children_.size(); ++peer) {
     Child& child = children_[peer];
     int wait_status = 0;
     if (child.state == State::running &&
         ::waitpid(child.process, &wait_status, WNOHANG) == child.process)
-      note_end(peer, wait_status, now);
+      record_exit(peer, wait_status, now);
     if (child.state == State::waiting && !ending_ && now >= child.start_at) start(peer, now);
   }
 }
 
-void Supervisor::note_end(std::size_t peer, int wait_status, double now) {
+void Supervisor::record_exit(std::size_t peer, int wait_status, double now) {
   Child& child = children_[peer];
   if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) {
     child.state = converged(layout_.peers[peer]) ? State::converged : State::stopped;
     return;
   }
   if (ending_ && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGTERM) {
-    child.state = State::stopped;  // as it was asked, before it could do so cleanly
+    child.state = State::stopped;  // SIGTERM arrived before the peer handled it
     return;
   }
-  child.quick_deaths = now - child.started < quick_death_seconds ? child.quick_deaths + 1 : 0;
-  // A peer that gives up by itself would again; one that was killed or crashed may not.
-  const bool hopeless = WIFEXITED(wait_status) || child.quick_deaths >= most_quick_deaths;
-  child.state = hopeless || ending_ ? State::failed : State::waiting;
+  child.quick_exits = now - child.started < quick_exit_seconds ? child.quick_exits + 1 : 0;
+  // A peer that exits with an error would do so again; one that was killed or crashed may not.
+  const bool permanent = WIFEXITED(wait_status) || child.quick_exits >= max_quick_exits;
+  child.state = permanent || ending_ ? State::failed : State::waiting;
   child.start_at = now + restart_after_seconds;
   ++child.restarts;
 }
@@ -114,7 +114,7 @@ bool Supervisor::any_failed() const {
 }
 
 void Supervisor::terminate() {
-  if (std::exchange(ending_, true)) return;  // a second signal would kill
+  if (std::exchange(ending_, true)) return;  // a second SIGTERM would kill the peers
   for (const Child& child : children_)
     if (child.state == State::running) ::kill(child.process, SIGTERM);
 }

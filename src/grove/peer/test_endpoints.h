@@ -1,6 +1,6 @@
 #pragma once
 
-// Servers and dialers on loopback with TLS, and callers that speak the protocol by hand.
+// Loopback endpoints with TLS, and clients that send arbitrary messages of the protocol.
 
 #include <atomic>
 #include <map>
@@ -30,71 +30,71 @@ inline TlsIdentity identity_of(const std::string& name, const CertifiedKey& ca =
   return {ca.certificate, certified_key->certificate, certified_key->key};
 }
 
-/// One end: a hub with its server, its dialers and its log.
-class End {
+/// A link table with its server, its dialers and its log.
+class Endpoint {
  public:
-  explicit End(const std::string& name, HubTerms terms = {},
-               const std::string& listen = "127.0.0.1:0")
+  explicit Endpoint(const std::string& name, LinkTableOptions options = {},
+                    const std::string& listen = "127.0.0.1:0")
       : log(std::make_shared<TestLog>()),
         identity_(identity_of(name)),
-        hub(complete(name, std::move(terms)), logger_to(log)) {
+        link_table(complete(name, std::move(options)), logger_to(log)) {
     server = std::move(*Server::start(
-        {.listen = listen, .identity = identity_, .shape = test_dimension, .neighbours = 4}, hub,
-        {.status_json = [] { return "{}"; }, .stop = [this] { stopped = true; }}));
+        {.listen = listen, .identity = identity_, .shape = test_dimension, .neighbours = 4},
+        link_table, {.status_json = [] { return "{}"; }, .stop = [this] { stopped = true; }}));
   }
-  ~End() {
-    hub.close();
+  ~Endpoint() {
+    link_table.close();
     dialers_.clear();
     server->shut_down();
   }
 
   std::string address() const { return "127.0.0.1:" + std::to_string(server->port()); }
   void dial(const std::string& name, const std::string& to) {
-    hub.add_link(name);
+    link_table.add_link(name);
     dialers_.push_back(std::make_unique<Dialer>(NeighbourAddress{name, to}, identity_,
-                                                test_dimension, hub, logger_to(log)));
+                                                test_dimension, link_table, logger_to(log)));
   }
   LinkStatus link(const std::string& name) const {
-    for (LinkStatus& one : hub.links())
+    for (LinkStatus& one : link_table.statuses())
       if (one.name == name) return one;
     return {};
   }
   bool connected_to(const std::string& name) const { return link(name).connected; }
-  std::uint64_t refused(const std::string& name, Refusal kind) const {
-    return link(name).counts.refused[static_cast<std::size_t>(kind)];
+  std::uint64_t rejected(const std::string& name, RejectReason reason) const {
+    return link(name).counts.rejected[static_cast<std::size_t>(reason)];
   }
-  std::uint64_t strangers(Refusal kind) const {
-    return hub.strangers_refused()[static_cast<std::size_t>(kind)];
+  std::uint64_t strangers(RejectReason reason) const {
+    return link_table.strangers_rejected()[static_cast<std::size_t>(reason)];
   }
 
-  struct Word {
+  struct Received {
     std::uint64_t sequence;
     std::vector<double> values;
-    bool operator==(const Word&) const = default;
+    bool operator==(const Received&) const = default;
   };
-  /// What neighbours have said since the last call, by name.
-  std::map<std::string, Word> heard() {
-    std::map<std::string, Word> words;
-    hub.take_iterates([&](const std::string& name, const Message& message) {
-      words[name] = {message.sequence, {message.payload.begin(), message.payload.end()}};
+  /// The messages of neighbours since the last call, by name.
+  std::map<std::string, Received> received() {
+    std::map<std::string, Received> messages;
+    link_table.take_iterates([&](const std::string& name, const Message& message) {
+      messages[name] = {message.sequence, {message.payload.begin(), message.payload.end()}};
     });
-    return words;
+    return messages;
   }
 
   std::shared_ptr<TestLog> log;
 
  private:
-  static HubTerms complete(const std::string& name, HubTerms terms) {
-    terms.network = "test";
-    terms.self = name;
-    if (terms.fingerprint.empty()) terms.fingerprint = "problem";
-    terms.shape.dimension = test_dimension;
-    return terms;
+  static LinkTableOptions complete(const std::string& name, LinkTableOptions options) {
+    options.network = "test";
+    options.self = name;
+    if (options.fingerprint.empty()) options.fingerprint = "problem";
+    options.shape.dimension = test_dimension;
+    return options;
   }
   TlsIdentity identity_;
 
  public:
-  Hub hub;
+  LinkTable link_table;
   std::atomic<bool> stopped = false;
   std::unique_ptr<Server> server;
 
@@ -102,39 +102,38 @@ class End {
   std::vector<std::unique_ptr<Dialer>> dialers_;
 };
 
-/// A caller of peer b that speaks the protocol by hand.
+/// A client of peer b that sends given messages.
 class Caller {
  public:
-  /// A member waits until it is connected, however busy the machine; a stranger, who never will
-  /// be, does not.
+  /// A member waits until it is connected. A stranger does not, because it never will be.
   enum class Kind { member, stranger };
 
-  Caller(const End& b, const TlsIdentity& identity, Kind kind = Kind::member)
+  Caller(const Endpoint& b, const TlsIdentity& identity, Kind kind = Kind::member)
       : stub_(v1::Peer::NewStub(channel_to({"b", b.address()}, identity, test_dimension))) {
     context_.set_wait_for_ready(kind == Kind::member);
     stream_ = stub_->Link(&context_);
   }
   ~Caller() { end(); }
 
-  bool say(const v1::Hello& hello) {
+  bool send(const v1::Hello& hello) {
     v1::Envelope envelope;
     *envelope.mutable_hello() = hello;
     return stream_->Write(envelope);
   }
-  bool say(std::uint64_t sequence, const std::vector<double>& values) {
+  bool send(std::uint64_t sequence, const std::vector<double>& values) {
     v1::Envelope envelope;
-    pack({.from = {}, .sequence = sequence, .payload = values}, test_dimension, false,
-         *envelope.mutable_iterate());
+    encode({.from = {}, .sequence = sequence, .payload = values}, test_dimension, false,
+           *envelope.mutable_iterate());
     return stream_->Write(envelope);
   }
-  bool hears(v1::Envelope& envelope) { return stream_->Read(&envelope); }
+  bool reads(v1::Envelope& envelope) { return stream_->Read(&envelope); }
   bool answered() {
     v1::Envelope envelope;
-    return hears(envelope);
+    return reads(envelope);
   }
-  /// Says hello and is let in.
-  bool enters_as(const std::string& name) { return say(hello_from(name)) && answered(); }
-  /// Why the other end closed the stream.
+  /// Sends a hello. Returns true if b admits it.
+  bool enters_as(const std::string& name) { return send(hello_from(name)) && answered(); }
+  /// The status with which the other end closed the stream.
   grpc::StatusCode ended_by_other() {
     finished_ = true;
     return stream_->Finish().error_code();

@@ -6,7 +6,7 @@
 
 namespace grove::peer {
 
-/// An empty folder of the running test, removed at the end.
+/// An empty folder, which the destructor removes.
 class TestFolder {
  public:
   TestFolder() {

@@ -9,14 +9,14 @@
 
 namespace grove::peer {
 
-/// Keeps what is logged; may be read while others write.
+/// Stores the log. Other threads may log while it is read.
 class TestLog final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   std::string text() {
     const std::lock_guard lock(mutex_);
     return text_;
   }
-  bool has(const std::string& words) { return text().find(words) != std::string::npos; }
+  bool has(const std::string& part) { return text().find(part) != std::string::npos; }
 
  private:
   void sink_it_(const spdlog::details::log_msg& message) override {

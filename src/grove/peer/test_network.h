@@ -1,7 +1,7 @@
 #pragma once
 
-// Peers whose hubs are joined by hand: agents, hubs, hellos and messages as in a real network, but
-// without threads, clock or sockets. The same run every time.
+// An in-process network: agents, link tables, hellos and messages as in a real network, but without
+// threads, clock or sockets. Every run is the same.
 
 #include <algorithm>
 #include <bit>
@@ -14,8 +14,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "grove/peer/hub.h"
 #include "grove/peer/link_stream.h"
+#include "grove/peer/link_table.h"
 #include "grove/peer/peer_agent.h"
 #include "grove/peer/test_log.h"
 #include "grove/problem/reference.h"
@@ -25,7 +25,7 @@ namespace grove::peer {
 struct TestProblem {
   std::string penalty;
   std::uint64_t seed = 1;  ///< of the data
-  double scale = 1;        ///< weight of its samples
+  double scale = 1;        ///< weight of the samples
 };
 
 inline PeerProblem problem_of(const TestProblem& wanted) {
@@ -44,7 +44,7 @@ inline PeerProblem problem_of(const TestProblem& wanted) {
   return std::move(*problem);
 }
 
-/// The optimum of the mean over some of the problems.
+/// The optimum of the mean over the given members.
 inline Vector optimum_over(const std::vector<PeerProblem>& problems,
                            const std::vector<std::size_t>& members) {
   std::vector<const Objective*> parts;
@@ -53,78 +53,79 @@ inline Vector optimum_over(const std::vector<PeerProblem>& problems,
   return solve_reference(*mean, problems[0].regularizer)->x;
 }
 
-class HandNetwork {
+class InProcessNetwork {
  public:
   using Edge = std::pair<std::size_t, std::size_t>;
 
-  /// Borrows the problems. Nobody runs yet.
-  HandNetwork(const std::vector<PeerProblem>& problems, std::vector<Edge> edges)
+  /// The problems must outlive the network. No peer runs yet.
+  InProcessNetwork(const std::vector<PeerProblem>& problems, std::vector<Edge> edges)
       : problems_(problems), edges_(std::move(edges)), peers_(problems.size()) {}
 
   static std::string name(std::size_t k) { return "peer-" + std::to_string(k); }
   const std::vector<Edge>& edges() const { return edges_; }
   bool runs(std::size_t k) const { return peers_[k].agent != nullptr; }
   PeerAgent& agent(std::size_t k) { return *peers_[k].agent; }
-  Hub& hub(std::size_t k) { return *peers_[k].hub; }
+  LinkTable& link_table(std::size_t k) { return *peers_[k].link_table; }
   std::string log(std::size_t k) const { return peers_[k].log->text(); }
   bool connected(std::size_t a, std::size_t b) const { return session(a, b) != 0; }
 
-  /// A new process, with what an earlier one left, if anything.
+  /// Starts the process of peer k, from a checkpoint if there is one.
   void start(std::size_t k, const std::optional<Checkpoint>& checkpoint = {}) {
     Process& peer = peers_[k];
     const PeerProblem& problem = problems_[k];
-    peer.hub = std::make_unique<Hub>(HubTerms{.network = "hand",
-                                              .self = name(k),
-                                              .fingerprint = problem.fingerprint,
-                                              .shape = problem.link_shape(),
-                                              .accept_new = true},
-                                     logger_to(peer.log));
+    peer.link_table =
+        std::make_unique<LinkTable>(LinkTableOptions{.network = "in-process",
+                                                     .self = name(k),
+                                                     .fingerprint = problem.fingerprint,
+                                                     .shape = problem.link_shape(),
+                                                     .accept_new = true},
+                                    logger_to(peer.log));
     peer.agent = std::make_unique<PeerAgent>(
         problem, name(k), 1, PeerStart{Vector::Zero(problem.objective->dimension()), false});
-    if (checkpoint && !peer.agent->restore(*checkpoint)) FAIL() << "a checkpoint was refused";
+    if (checkpoint && !peer.agent->restore(*checkpoint)) FAIL() << "a checkpoint was rejected";
     const std::vector<std::string> remembered = peer.agent->neighbours();
-    for (const std::string& other : remembered)  // members silent for long are dropped in time
-      if (!there(number(other))) peer.agent->drop(other);
+    for (const std::string& other : remembered)  // the agent drops members that are gone
+      if (!is_member(number(other))) peer.agent->drop(other);
     for (const std::size_t other : neighbours(k))
-      if (there(other) && !peer.agent->has(name(other))) peer.agent->add(name(other));
+      if (is_member(other) && !peer.agent->has(name(other))) peer.agent->add(name(other));
     for (std::size_t slot = 0; slot < peer.agent->neighbours().size(); ++slot)
-      peer.hub->add_link(peer.agent->neighbours()[slot], peer.agent->heard()[slot]);
-    tell_membership();
+      peer.link_table->add_link(peer.agent->neighbours()[slot], peer.agent->last_received()[slot]);
+    publish_membership();
   }
   void kill(std::size_t k) {
     for (const std::size_t other : neighbours(k)) disconnect(k, other);
     peers_[k].agent.reset();
-    peers_[k].hub.reset();
+    peers_[k].link_table.reset();
   }
-  /// Silent for so long that everybody drops it, and n with it. It may start again.
+  /// Ends peer k, and lets all others drop it as after a long silence. It may start again.
   void forget(std::size_t k) {
     kill(k);
     peers_[k].gone = true;
     for (const std::size_t other : neighbours(k))
       if (runs(other) && agent(other).has(name(k))) agent(other).drop(name(k));
-    tell_membership();
+    publish_membership();
   }
 
-  /// Hellos both ways, as the dialer `a` and the server `b` exchange them.
+  /// Exchanges hellos like the dialer `a` and the server `b`.
   bool connect(std::size_t a, std::size_t b) {
     if (!runs(a) || !runs(b) || connected(a, b)) return false;
     std::uint64_t at_a = 0, at_b = 0;
-    if (hub(b).admit(hub(a).hello_to(name(b)), at_b)) return false;
-    if (hub(a).admit(hub(b).hello_to(name(a)), at_a)) {
-      hub(b).end_session(name(a), at_b);
+    if (link_table(b).admit(link_table(a).hello_to(name(b)), at_b)) return false;
+    if (link_table(a).admit(link_table(b).hello_to(name(a)), at_a)) {
+      link_table(b).end_session(name(a), at_b);
       return false;
     }
     sessions_[{a, b}] = at_a;
     sessions_[{b, a}] = at_b;
-    words_[{a, b}] = words_[{b, a}] = false;
-    welcome(a, b);
-    welcome(b, a);
+    pending_[{a, b}] = pending_[{b, a}] = false;
+    on_connected(a, b);
+    on_connected(b, a);
     return true;
   }
   void disconnect(std::size_t a, std::size_t b) {
     if (!connected(a, b)) return;
-    hub(a).end_session(name(b), sessions_[{a, b}]);
-    hub(b).end_session(name(a), sessions_[{b, a}]);
+    link_table(a).end_session(name(b), sessions_[{a, b}]);
+    link_table(b).end_session(name(a), sessions_[{b, a}]);
     sessions_[{a, b}] = sessions_[{b, a}] = 0;
   }
   void connect_all() {
@@ -132,55 +133,55 @@ class HandNetwork {
   }
 
   void activate(std::size_t k) {
-    hub(k).take_iterates(
+    link_table(k).take_iterates(
         [&](const std::string& from, const Message& message) { agent(k).receive(from, message); });
-    agent(k).activate(hub(k).newest_heard_of_self(), 5);
+    agent(k).activate(link_table(k).newest_received_from_self(), 5);
     for (std::size_t slot = 0; slot < agent(k).neighbours().size(); ++slot) {
       const std::string& other = agent(k).neighbours()[slot];
-      if (hub(k).say(other, agent(k).message_to(slot)))
-        words_[{k, number(other)}] = true;
+      if (link_table(k).send(other, agent(k).message_to(slot)))
+        pending_[{k, number(other)}] = true;
       else
         agent(k).not_sent(slot);
       agent(k).forget_message(slot);
     }
   }
-  /// The next word of `from` arrives at `to`, spoiled by `spoil`. False: it was refused and the
-  /// stream is over.
-  template <class Spoil>
-  bool carry(std::size_t from, std::size_t to, const Spoil& spoil) {
-    if (!connected(from, to) || !words_[{from, to}]) return true;
-    words_[{from, to}] = false;
+  /// Delivers the next message of `from` to `to`, after `corrupt` has changed it. Returns false if
+  /// `to` rejected the message and closed the stream.
+  template <class Corrupt>
+  bool deliver(std::size_t from, std::size_t to, const Corrupt& corrupt) {
+    if (!connected(from, to) || !pending_[{from, to}]) return true;
+    pending_[{from, to}] = false;
     grpc::ByteBuffer bytes;
-    hub(from).next(name(to), sessions_[{from, to}], bytes);
+    link_table(from).next_to_send(name(to), sessions_[{from, to}], bytes);
     v1::Envelope envelope;
-    read_bytes(bytes, hub(to).dimension(), envelope);
-    spoil(envelope);
-    if (hub(to).deliver(name(from), sessions_[{to, from}], envelope)) return true;
+    parse(bytes, link_table(to).dimension(), envelope);
+    corrupt(envelope);
+    if (link_table(to).deliver(name(from), sessions_[{to, from}], envelope)) return true;
     disconnect(from, to);
     return false;
   }
-  bool carry(std::size_t from, std::size_t to) {
-    return carry(from, to, [](v1::Envelope&) {});
+  bool deliver(std::size_t from, std::size_t to) {
+    return deliver(from, to, [](v1::Envelope&) {});
   }
-  /// Everybody who runs works once, and every word arrives.
+  /// Activates every running peer once, and delivers all messages.
   void round() {
     for (std::size_t k = 0; k < peers_.size(); ++k)
       if (runs(k)) activate(k);
-    for (const auto& [a, b] : edges_) carry(a, b), carry(b, a);
+    for (const auto& [a, b] : edges_) deliver(a, b), deliver(b, a);
   }
   void rounds(int count) {
     for (int k = 0; k < count; ++k) round();
   }
-  bool at_rest() {
+  bool converged() {
     for (std::size_t k = 0; k < peers_.size(); ++k)
       if (runs(k) && !(agent(k).residual() < 1e-9)) return false;
     return true;
   }
-  bool comes_to_rest(int most_rounds = 5000) {
-    for (int k = 0; k < most_rounds && !at_rest(); ++k) connect_all(), round();
-    return at_rest();
+  bool converges(int max_rounds = 5000) {
+    for (int k = 0; k < max_rounds && !converged(); ++k) connect_all(), round();
+    return converged();
   }
-  /// The worst of those that run, relative to the optimum of all of them together.
+  /// The largest relative error of the running peers, against their common optimum.
   double error() {
     std::vector<std::size_t> members;
     for (std::size_t k = 0; k < peers_.size(); ++k)
@@ -191,7 +192,7 @@ class HandNetwork {
       worst = std::max(worst, (agent(k).answer() - optimum).norm() / optimum.norm());
     return worst;
   }
-  /// Who knows which curvature of whom, to tell what a failing run hangs on.
+  /// Describes the versions that each peer knows, to diagnose a failing run.
   std::string state() {
     std::string text;
     for (std::size_t k = 0; k < peers_.size(); ++k) {
@@ -199,29 +200,30 @@ class HandNetwork {
       text += fmt::format("{} sequence {:x} residual {}\n", name(k), agent(k).sequence(),
                           agent(k).residual());
       for (std::size_t slot = 0; slot < agent(k).neighbours().size(); ++slot) {
-        const auto said = agent(k).message_to(slot).payload;
+        const auto payload = agent(k).message_to(slot).payload;
         const std::string& other = agent(k).neighbours()[slot];
-        text +=
-            fmt::format("  {} connected {} heard {:x} own version {:x} theirs {:x}\n", other,
-                        connected(k, number(other)), agent(k).heard()[slot],
-                        std::bit_cast<std::int64_t>(said[1]), std::bit_cast<std::int64_t>(said[2]));
+        text += fmt::format("  {} connected {} received {:x} own version {:x} theirs {:x}\n", other,
+                            connected(k, number(other)), agent(k).last_received()[slot],
+                            std::bit_cast<std::int64_t>(payload[1]),
+                            std::bit_cast<std::int64_t>(payload[2]));
       }
-      for (const LinkStatus& link : hub(k).links())
-        if (!link.last_refusal.empty())
-          text += "  refused " + link.name + " " + link.last_refusal + "\n";
+      for (const LinkStatus& link : link_table(k).statuses())
+        if (!link.last_rejection.empty())
+          text += "  rejected " + link.name + " " + link.last_rejection + "\n";
     }
     return text;
   }
-  /// Refusals that no honest peer should meet: all but of what is merely old.
-  std::uint64_t breaches() {
+  /// The number of rejections that valid peers must not cause, which are all but those of old
+  /// messages.
+  std::uint64_t violations() {
     std::uint64_t count = 0;
     for (std::size_t k = 0; k < peers_.size(); ++k) {
       if (!runs(k)) continue;
-      for (const LinkStatus& link : hub(k).links())
-        for (std::size_t kind = 0; kind < refusal_kinds; ++kind)
-          if (kind != static_cast<std::size_t>(Refusal::stale_sequence) &&
-              kind != static_cast<std::size_t>(Refusal::stale_curvature))
-            count += link.counts.refused[kind];
+      for (const LinkStatus& link : link_table(k).statuses())
+        for (std::size_t kind = 0; kind < reject_reason_count; ++kind)
+          if (kind != static_cast<std::size_t>(RejectReason::stale_sequence) &&
+              kind != static_cast<std::size_t>(RejectReason::stale_link_weight))
+            count += link.counts.rejected[kind];
     }
     return count;
   }
@@ -229,13 +231,13 @@ class HandNetwork {
  private:
   struct Process {
     std::shared_ptr<TestLog> log = std::make_shared<TestLog>();
-    std::unique_ptr<Hub> hub;
+    std::unique_ptr<LinkTable> link_table;
     std::unique_ptr<PeerAgent> agent;
     bool gone = false;
   };
 
   static std::size_t number(const std::string& peer) { return std::stoul(peer.substr(5)); }
-  bool there(std::size_t k) const { return !peers_[k].gone; }
+  bool is_member(std::size_t k) const { return !peers_[k].gone; }
   std::uint64_t session(std::size_t a, std::size_t b) const {
     const auto found = sessions_.find({a, b});
     return found == sessions_.end() ? 0 : found->second;
@@ -248,30 +250,30 @@ class HandNetwork {
     }
     return result;
   }
-  /// `other` is connected: a member again if it had been dropped.
-  void welcome(std::size_t k, std::size_t other) {
+  /// `other` is connected. It is a member again if it had been dropped.
+  void on_connected(std::size_t k, std::size_t other) {
     if (!agent(k).has(name(other))) agent(k).add(name(other));
     if (!peers_[other].gone) return;
     peers_[other].gone = false;
-    tell_membership();
+    publish_membership();
   }
-  /// What gossip brings to everybody: how many there are, and who holds the regularizer.
-  void tell_membership() {
+  /// Informs every peer of the number of members and the holder of the regularizer, like gossip.
+  void publish_membership() {
     std::size_t members = 0, holder = peers_.size();
     for (std::size_t k = 0; k < peers_.size(); ++k) {
-      if (!there(k)) continue;
+      if (!is_member(k)) continue;
       ++members;
       holder = std::min(holder, k);
     }
     for (std::size_t k = 0; k < peers_.size(); ++k)
-      if (runs(k)) agent(k).hold_regularizer(k == holder, members);
+      if (runs(k)) agent(k).set_regularizer_holder(k == holder, members);
   }
 
   const std::vector<PeerProblem>& problems_;
   std::vector<Edge> edges_;
   std::vector<Process> peers_;
-  std::map<Edge, std::uint64_t> sessions_;  ///< (here, there): of the stream, as known here
-  std::map<Edge, bool> words_;              ///< (from, to): something waits to be sent
+  std::map<Edge, std::uint64_t> sessions_;  ///< (here, other end): the session, as known here
+  std::map<Edge, bool> pending_;            ///< (from, to): a message waits to be sent
 };
 
 }  // namespace grove::peer

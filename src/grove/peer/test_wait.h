@@ -5,8 +5,7 @@
 
 namespace grove::peer {
 
-/// Waits until the condition holds. The limit keeps a broken test from hanging; it measures
-/// nothing.
+/// Waits until the condition holds. The limit only keeps a broken test from hanging.
 template <class Condition>
 bool eventually(const Condition& condition) {
   const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(20);

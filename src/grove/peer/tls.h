@@ -12,14 +12,14 @@
 
 namespace grove::peer {
 
-constexpr auto operator_name = "operator";  ///< whose certificate may stop peers
+constexpr auto operator_name = "operator";  ///< name in the certificate that may stop peers
 
-/// Files of one identity.
+/// The files of one identity.
 struct TlsFiles {
   std::string ca, certificate, key;
 };
 
-/// PEM texts; all empty: plaintext.
+/// PEM texts. All are empty for connections without TLS.
 struct TlsIdentity {
   std::string ca, certificate, key;
   bool secure() const { return !ca.empty(); }
@@ -29,7 +29,7 @@ Result<TlsIdentity> load_identity(const TlsFiles& files);
 std::shared_ptr<grpc::ServerCredentials> server_credentials(const TlsIdentity& identity);
 std::shared_ptr<grpc::ChannelCredentials> client_credentials(const TlsIdentity& identity);
 
-/// Whether the caller's certificate carries exactly that name.
+/// True if the caller's certificate carries exactly that name.
 bool certified(const grpc::ServerContext& context, const std::string& name);
 
 }  // namespace grove::peer

@@ -5,7 +5,7 @@
 
 namespace grove::peer {
 
-/// Of the keys of `grove train`, those that make sense for one agent of a network.
+/// The keys of `grove train` that peer.toml accepts.
 inline const std::set<std::string>& training_keys() {
   static const std::set<std::string> keys{"data",
                                           "label-column",

@@ -15,22 +15,26 @@
 namespace grove::peer {
 
 constexpr std::uint32_t protocol_version = 2;
-/// Sequence numbers are (life << 32) + activation of that life.
-constexpr int life_bits = 32;
-constexpr std::uint64_t life_of(std::uint64_t sequence) { return sequence >> life_bits; }
-constexpr std::uint64_t next_life(std::uint64_t sequence) {
-  return (life_of(sequence) + 1) << life_bits;
-}
-constexpr std::uint64_t largest_sequence = std::uint64_t{1} << 62;
-/// A neighbour may remember a later life of this peer than it does, but not a million lives later.
-constexpr std::uint64_t farthest_jump = std::uint64_t{1} << 52;
-/// Beyond it sums of squares overflow: no iterate of a sane run, and refused like infinity.
-constexpr double largest_value = 1e100;
-constexpr std::size_t most_members = 100'000;
-constexpr std::size_t longest_name = 63;
 
-/// Why a message was refused. Refused messages are counted and never change state.
-enum class Refusal {
+/// Sequence numbers are (epoch << 32) + activation within the epoch. A peer starts a new epoch when
+/// it restarts, and when it learns that its sequence numbers were used before.
+constexpr int epoch_shift = 32;
+constexpr std::uint64_t epoch_of(std::uint64_t sequence) { return sequence >> epoch_shift; }
+/// The first sequence number of the epoch after that of `sequence`.
+constexpr std::uint64_t next_epoch(std::uint64_t sequence) {
+  return (epoch_of(sequence) + 1) << epoch_shift;
+}
+constexpr std::uint64_t max_sequence = std::uint64_t{1} << 62;
+/// A neighbour may remember a later epoch of this peer than the peer itself does, but at most 2^20
+/// epochs later.
+constexpr std::uint64_t max_sequence_jump = std::uint64_t{1} << 52;
+/// Sums of squares of larger values overflow; such values are rejected like infinity.
+constexpr double max_value = 1e100;
+constexpr std::size_t max_members = 100'000;
+constexpr std::size_t max_name_length = 63;
+
+/// Why a message was rejected. Rejected messages are counted and never change state.
+enum class RejectReason {
   wrong_protocol,
   wrong_network,
   wrong_problem,
@@ -43,72 +47,75 @@ enum class Refusal {
   not_finite,
   stale_sequence,
   absurd_sequence,
-  wrong_curvature,
-  stale_curvature,
+  wrong_link_weight,
+  stale_link_weight,
 };
-constexpr std::size_t refusal_kinds = 14;
-std::string_view name_of(Refusal refusal);
+constexpr std::size_t reject_reason_count = 14;
+std::string_view name_of(RejectReason reason);
 
-/// Names are what certificates carry: lower-case letters, digits and inner hyphens, as in DNS.
+/// A peer name consists of lower-case letters, digits and inner hyphens, as in DNS, because
+/// certificates carry it.
 bool is_peer_name(std::string_view name);
 
-/// What the messages of a network are made of.
+/// Makes text of a stranger safe to log: at most 200 characters, and '?' for each unprintable one.
+std::string printable(std::string_view text);
+
+/// The sizes of the messages of a network.
 struct LinkShape {
   LinkShape(Index coefficients = 0, std::optional<CurvatureForm> form = {})
-      : dimension(coefficients), curvature(form) {}
+      : dimension(coefficients), weight(form) {}
 
   Index dimension;
-  std::optional<CurvatureForm> curvature;  ///< none: links are weighed by a number
+  std::optional<CurvatureForm> weight;  ///< form of the link weights; none for scalar penalties
 };
 
-/// What this peer expects of a neighbour's hello.
-struct HelloTerms {
+/// A rejected message: the reason, and a detail for the log.
+struct Violation {
+  RejectReason reason;
+  std::string detail;
+};
+
+/// The contents that this peer requires in a neighbour's hello.
+struct ExpectedHello {
   std::string_view network;
   std::string_view self;
   std::string_view fingerprint;
   Index dimension = 0;
 };
+std::optional<Violation> validate(const v1::Hello& hello, const ExpectedHello& expected);
 
-/// A refused message, and in words what was wrong with it.
-struct Flaw {
-  Refusal refusal;
-  std::string detail;
-};
-
-std::optional<Flaw> flaw_of(const v1::Hello& hello, const HelloTerms& terms);
-
-/// What this peer expects of a neighbour's iterates.
-struct IterateTerms {
+/// The contents that this peer requires in a neighbour's iterates.
+struct ExpectedIterate {
   LinkShape shape;
-  bool float32 = false;              ///< agreed in the hellos
-  std::uint64_t latest = 0;          ///< newest sequence accepted on this link
-  std::uint64_t latest_own = 0;      ///< newest sequence that can have been heard from this peer
-  std::int64_t latest_version = -1;  ///< of the newest curvature accepted on this link
+  bool float32 = false;                   ///< as agreed in the hellos
+  std::uint64_t last_sequence = 0;        ///< newest sequence accepted on this link
+  std::uint64_t newest_own_sequence = 0;  ///< newest that a neighbour can have from this peer
+  std::int64_t last_weight_version = -1;  ///< of the newest link weight accepted on this link
 };
-/// All but the numbers of a curvature.
-std::optional<Flaw> flaw_of(const v1::Iterate& iterate, const IterateTerms& terms);
+/// Validates everything but the numbers of a link weight.
+std::optional<Violation> validate(const v1::Iterate& iterate, const ExpectedIterate& expected);
 
-/// The form and the numbers; for a full matrix that takes a factorization.
-std::optional<Flaw> flaw_of(const v1::Curvature& curvature, const LinkShape& shape);
+/// Validates form and numbers. A full matrix costs a factorization.
+std::optional<Violation> validate(const v1::LinkWeight& weight, const LinkShape& shape);
 
-std::optional<Flaw> flaw_of(const v1::Heartbeat& heartbeat);
+std::optional<Violation> validate(const v1::Heartbeat& heartbeat);
 
-/// No honest message of such a network is longer.
-std::size_t largest_message_bytes(const LinkShape& shape);
-/// What gRPC may read at all. Up to here a message that is too large is counted as such; beyond, it
-/// is not even read and the stream ends.
+/// The size limit of valid messages.
+std::size_t max_message_bytes(const LinkShape& shape);
+/// The size limit that gRPC enforces. A message between the two limits is counted as too large. A
+/// message above both limits is not read, and the stream ends.
 int receive_limit_bytes(const LinkShape& shape);
 
-/// An agent's message as it travels: all but the values of the iterate, which are returned, or all.
-std::span<const double> pack_but_values(const Message& message, const LinkShape& shape,
-                                        v1::Iterate& into);
-void pack(const Message& message, const LinkShape& shape, bool float32, v1::Iterate& into);
-/// And back: the payload is that of the iterate, or `buffer`.
-std::span<const double> payload_of(const v1::Iterate& iterate, const LinkShape& shape,
-                                   std::vector<double>& buffer);
+/// Encodes an agent's message, except its vector, which is returned.
+std::span<const double> encode_without_vector(const Message& message, const LinkShape& shape,
+                                              v1::Iterate& into);
+void encode(const Message& message, const LinkShape& shape, bool float32, v1::Iterate& into);
+/// The payload of the iterate. The result refers to the iterate or to `buffer`.
+std::span<const double> decode_payload(const v1::Iterate& iterate, const LinkShape& shape,
+                                       std::vector<double>& buffer);
 
-/// Of iterates that were not taken up only the newest is kept. A curvature told in an older one
-/// goes with it, for its sender will not soon tell it again.
-void keep_curvature(v1::Iterate& older, v1::Iterate& newer);
+/// Moves the weight update of an older iterate to the newer one that replaces it. The sender does
+/// not soon repeat an update.
+void keep_weight_update(v1::Iterate& older, v1::Iterate& newer);
 
 }  // namespace grove::peer

@@ -3,17 +3,17 @@
 namespace grove::peer {
 namespace {
 
-constexpr double memory = 0.8;  ///< of what was measured before: one slow activation is no news
+constexpr double smoothing = 0.8;  ///< weight of earlier measurements in the moving average
 
 }  // namespace
 
 void WorkPace::observe(double seconds, std::uint64_t steps) {
   if (steps == 0 || !(seconds > 0)) return;
   const double step = seconds / static_cast<double>(steps);
-  step_ = step_ > 0 ? memory * step_ + (1 - memory) * step : step;
+  step_ = step_ > 0 ? smoothing * step_ + (1 - smoothing) * step : step;
 }
 
-/// Messages are left out on both sides: they take as long there as here.
+/// Ignores the time of messages, which is the same on both sides.
 void WorkPace::choose(const Neighbour& slowest) {
   if (step_ == 0 || slowest.step_seconds == 0) return;
   choice_ = choose_work({.step = step_,

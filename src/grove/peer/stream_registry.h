@@ -8,11 +8,11 @@
 
 namespace grove::peer {
 
-/// Open streams, so that they can be cut from outside: all at the end, or one whose hello does not
-/// come in time (a stream's Read has no time limit of its own).
+/// The open streams, with a function that cancels each. The owner cancels all of them at the end,
+/// and those whose hello is overdue, because Read of a stream has no timeout.
 class StreamRegistry {
  public:
-  /// A stream that must be confirmed by `deadline` (monotonic seconds).
+  /// Registers a stream that must be confirmed by `deadline` (monotonic seconds).
   std::uint64_t add(std::function<void()> cancel, double deadline) {
     const std::lock_guard lock(mutex_);
     if (closed_) cancel();
@@ -27,12 +27,12 @@ class StreamRegistry {
     const std::lock_guard lock(mutex_);
     open_.erase(id);
   }
-  void cut_overdue(double now) {
+  void cancel_overdue(double now) {
     const std::lock_guard lock(mutex_);
     for (auto& [id, stream] : open_)
       if (stream.deadline < now) stream.cancel();
   }
-  void cut_all() {
+  void cancel_all() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
     for (auto& [id, stream] : open_) stream.cancel();

@@ -1,0 +1,37 @@
+#pragma once
+
+// Private to the link table: the state of one link.
+
+#include <optional>
+#include <vector>
+
+#include "grove/peer/link_stream.h"
+#include "grove/peer/link_table.h"
+
+namespace grove::peer {
+
+struct LinkTable::Link {
+  std::uint64_t session = 0;  ///< 0: not connected
+  bool float32 = false;
+  LinkCounts counts;
+
+  std::condition_variable outgoing_ready;
+  std::uint64_t last_sent = 0;  ///< newest sequence that this process has sent to the neighbour
+  v1::Iterate outgoing;         ///< without its vector
+  grpc::Slice outgoing_vector;  ///< encoded
+  bool has_outgoing = false;
+  double outgoing_due = 0;  ///< monotonic seconds; in the future only with injected delays
+  std::optional<v1::Heartbeat> outgoing_heartbeat;
+
+  std::uint64_t last_accepted = 0;        ///< newest sequence accepted from the neighbour
+  std::int64_t last_weight_version = -1;  ///< of the newest link weight accepted
+  bool has_received = false;
+  v1::Iterate received;
+  std::int64_t taken_weight_version = -1;  ///< of the last link weight that the loop took
+  bool took_weight = false;                ///< the loop's last call took a new link weight
+  std::string last_rejection;
+  std::optional<v1::Heartbeat> received_heartbeat;
+  std::vector<double> estimate;
+};
+
+}  // namespace grove::peer

@@ -1,0 +1,177 @@
+// The functions of the link table that the network threads call.
+#include <fmt/format.h>
+
+#include "grove/peer/clock.h"
+#include "grove/peer/link_table_link.h"
+
+namespace grove::peer {
+
+v1::Hello LinkTable::hello_to(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  v1::Hello hello;
+  hello.set_protocol(protocol_version);
+  hello.set_network(options_.network);
+  hello.set_from(options_.self);
+  hello.set_to(name);
+  hello.set_fingerprint(options_.fingerprint);
+  hello.set_float32(options_.float32);
+  if (const auto link = links_.find(name); link != links_.end())
+    hello.set_last_received(link->second->last_accepted);
+  hello.mutable_estimate()->Add(estimate_.begin(), estimate_.end());
+  return hello;
+}
+
+std::optional<Violation> LinkTable::validate_admission(const v1::Hello& hello) const {
+  if (closed_) return Violation{RejectReason::unknown_peer, "this peer is leaving"};
+  if (auto violation = validate(hello, {.network = options_.network,
+                                        .self = options_.self,
+                                        .fingerprint = options_.fingerprint,
+                                        .dimension = options_.shape.dimension}))
+    return violation;
+  const auto link = links_.find(hello.from());
+  if (link == links_.end() && !options_.accept_new)
+    return Violation{RejectReason::unknown_peer,
+                     fmt::format("'{}' is not a neighbour", hello.from())};
+  if (link != links_.end() && link->second->session != 0)
+    return Violation{RejectReason::duplicate_peer,
+                     fmt::format("'{}' is connected already", hello.from())};
+  if (hello.last_received() >
+      std::max(newest_sent_, newest_received_from_self_) + max_sequence_jump)
+    return Violation{RejectReason::absurd_sequence,
+                     fmt::format("last received sequence {}", hello.last_received())};
+  return std::nullopt;
+}
+
+std::optional<Violation> LinkTable::admit(const v1::Hello& hello, std::uint64_t& session) {
+  const std::lock_guard lock(mutex_);
+  if (auto violation = validate_admission(hello)) {
+    count_rejection(hello.from(), *violation);
+    return violation;
+  }
+  auto& link = links_[hello.from()];
+  if (!link) link = std::make_unique<Link>();
+  session = link->session = ++last_session_;
+  ++link->counts.sessions;
+  link->float32 = options_.float32 && hello.float32();
+  link->has_outgoing = false;
+  link->last_weight_version = -1;  // the neighbour may have lost its latest weight
+  link->outgoing_heartbeat.reset();
+  if (collect_estimates_) link->estimate.assign(hello.estimate().begin(), hello.estimate().end());
+  newest_received_from_self_ = std::max(newest_received_from_self_, hello.last_received());
+  // The neighbour has received sequence numbers of this epoch that this process never sent to it.
+  // An earlier process sent them and left no checkpoint. A new epoch keeps the two apart.
+  if (epoch_of(hello.last_received()) == epoch_of(newest_sent_) &&
+      hello.last_received() > link->last_sent)
+    newest_received_from_self_ = std::max(newest_received_from_self_, next_epoch(newest_sent_) - 1);
+  changed_.notify_all();
+  return std::nullopt;
+}
+
+void LinkTable::reject(const std::string& name, const Violation& violation) {
+  const std::lock_guard lock(mutex_);
+  count_rejection(name, violation);
+}
+
+/// Logs one line per peer and reason, so a stranger cannot fill the log with invented names.
+void LinkTable::count_rejection(const std::string& name, const Violation& violation) {
+  const auto kind = static_cast<std::size_t>(violation.reason);
+  const auto link = links_.find(name);
+  const bool known = link != links_.end();
+  ++(known ? link->second->counts.rejected : strangers_rejected_)[kind];
+  if (known)
+    link->second->last_rejection =
+        fmt::format("{}: {}", name_of(violation.reason), violation.detail);
+  const std::string who = known ? name : "stranger";
+  if (logged_.insert({who, violation.reason}).second)
+    log_->warn("refused peer={} reason={} detail=\"{}\"", who, name_of(violation.reason),
+               violation.detail);
+}
+
+bool LinkTable::next_to_send(const std::string& name, std::uint64_t session,
+                             grpc::ByteBuffer& bytes) {
+  std::unique_lock lock(mutex_);
+  Link& link = *links_.at(name);
+  while (link.session == session) {
+    const bool due = link.has_outgoing && link.outgoing_due <= monotonic_seconds();
+    if (due || link.outgoing_heartbeat) break;
+    if (link.has_outgoing)
+      link.outgoing_ready.wait_until(lock, time_point_at(link.outgoing_due));
+    else
+      link.outgoing_ready.wait(lock);
+  }
+  if (link.session != session) return false;
+  if (link.outgoing_heartbeat) {
+    v1::Envelope envelope;
+    *envelope.mutable_heartbeat() = std::move(*link.outgoing_heartbeat);
+    link.outgoing_heartbeat.reset();
+    bytes = to_bytes(envelope);
+  } else {
+    v1::Iterate iterate;
+    grpc::Slice vector;
+    iterate.Swap(&link.outgoing);
+    std::swap(vector, link.outgoing_vector);
+    link.has_outgoing = false;
+    ++link.counts.iterates_sent;
+    lock.unlock();  // encoding a large link weight must not block the other links
+    bytes = to_bytes(iterate, vector);
+    lock.lock();
+  }
+  link.counts.bytes_sent += bytes.Length();
+  return true;
+}
+
+void LinkTable::store(Link& link, v1::Iterate& iterate) {
+  link.last_accepted = iterate.sequence();
+  if (iterate.weights().has_update()) link.last_weight_version = iterate.weights().sender_version();
+  if (link.has_received) keep_weight_update(link.received, iterate);
+  link.received.Swap(&iterate);
+  link.has_received = true;
+  ++link.counts.iterates_received;
+  changed_.notify_one();
+}
+
+bool LinkTable::deliver(const std::string& name, std::uint64_t session, v1::Envelope& envelope) {
+  const std::size_t bytes = envelope.ByteSizeLong();
+  std::optional<Violation> violation;
+  if (bytes > max_message_bytes(options_.shape))
+    violation = Violation{RejectReason::too_large, fmt::format("message of {} bytes", bytes)};
+  else if (envelope.iterate().weights().has_update())  // slow, so without the lock
+    violation = validate(envelope.iterate().weights().update(), options_.shape);
+
+  const std::lock_guard lock(mutex_);
+  Link& link = *links_.at(name);
+  if (link.session != session) return false;
+  link.counts.bytes_received += bytes;
+  if (violation) {
+    // Rejected below.
+  } else if (envelope.has_iterate()) {
+    violation = validate(envelope.iterate(),
+                         {.shape = options_.shape,
+                          .float32 = link.float32,
+                          .last_sequence = link.last_accepted,
+                          .newest_own_sequence = std::max(newest_sent_, newest_received_from_self_),
+                          .last_weight_version = link.last_weight_version});
+    if (!violation) store(link, *envelope.mutable_iterate());
+  } else if (envelope.has_heartbeat()) {
+    violation = validate(envelope.heartbeat());
+    if (!violation) link.received_heartbeat = envelope.heartbeat();
+  } else {
+    violation = Violation{RejectReason::malformed, "neither iterate nor heartbeat"};
+  }
+  if (!violation) return true;
+  count_rejection(name, *violation);
+  return violation->reason == RejectReason::stale_sequence ||
+         violation->reason == RejectReason::stale_link_weight;
+}
+
+void LinkTable::end_session(const std::string& name, std::uint64_t session) {
+  const std::lock_guard lock(mutex_);
+  Link& link = *links_.at(name);
+  if (link.session != session) return;
+  link.session = 0;
+  link.has_received = false;
+  link.outgoing_ready.notify_all();
+  changed_.notify_all();
+}
+
+}  // namespace grove::peer

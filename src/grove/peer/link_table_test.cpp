@@ -1,0 +1,200 @@
+// The link table without a network: admission, storage and delivery of messages.
+#include "grove/peer/link_table.h"
+
+#include <bit>
+
+#include <gtest/gtest.h>
+
+#include "grove/coupling/curvature_message.h"
+#include "grove/peer/link_stream.h"
+#include "grove/peer/test_hello.h"
+#include "grove/peer/test_log.h"
+
+namespace grove::peer {
+namespace {
+
+constexpr Index dimension = 2;
+const LinkShape full_shape(dimension, CurvatureForm{CurvatureShape::full});
+
+/// The payload of an agent with full link weights. It has the weight `size` I if size > 0.
+std::vector<double> payload_with(std::int64_t version, double size, double value = 1.5) {
+  const std::vector<double> vector(dimension, value);
+  std::vector<double> weight, payload{std::bit_cast<double>(std::array{0.0f, 1.0f})};
+  if (size > 0)
+    Curvature({CurvatureShape::full}, size * Matrix::Identity(dimension, dimension))
+        .append_words(weight);
+  CurvatureMessage{.version = version, .of_yours = 0, .vector = vector, .curvature = weight}
+      .append_to(payload);
+  return payload;
+}
+
+/// The link table of b, with the neighbours a and c. The tests deliver their messages like a
+/// stream.
+class LinkTableTest : public ::testing::Test {
+ protected:
+  explicit LinkTableTest(LinkShape shape = dimension)
+      : link_table({.network = "test", .self = "b", .fingerprint = "problem", .shape = shape},
+                   logger_to(log)),
+        shape_(shape) {
+    link_table.add_link("a");
+    link_table.add_link("c");
+  }
+  /// The session, or 0 if the hello was rejected.
+  std::uint64_t enters(const std::string& name, std::uint64_t last_received = 0) {
+    std::uint64_t session = 0;
+    link_table.admit(hello_from(name, last_received), session);
+    return session;
+  }
+  bool delivers(const std::string& name, std::uint64_t session, std::uint64_t sequence,
+                const std::vector<double>& payload) {
+    v1::Envelope envelope;
+    encode({.from = {}, .sequence = sequence, .payload = payload}, shape_, false,
+           *envelope.mutable_iterate());
+    return link_table.deliver(name, session, envelope);
+  }
+  std::uint64_t rejected(const std::string& name, RejectReason reason) const {
+    std::uint64_t count = 0;
+    for (const LinkStatus& link : link_table.statuses())
+      if (link.name == name) count = link.counts.rejected[static_cast<std::size_t>(reason)];
+    return count;
+  }
+  /// The newest sequence of each neighbour that sent a message since the last call.
+  std::map<std::string, std::uint64_t> received() {
+    std::map<std::string, std::uint64_t> result;
+    link_table.take_iterates([&](const std::string& name, const Message& message) {
+      result[name] = message.sequence;
+      last_payload.assign(message.payload.begin(), message.payload.end());
+    });
+    return result;
+  }
+
+  std::shared_ptr<TestLog> log = std::make_shared<TestLog>();
+  LinkTable link_table;
+  std::vector<double> last_payload;
+
+ private:
+  LinkShape shape_;
+};
+
+class LinkTableWithWeights : public LinkTableTest {
+ protected:
+  LinkTableWithWeights() : LinkTableTest(full_shape) {}
+  bool delivers_weight(std::uint64_t session, std::uint64_t sequence, std::int64_t version) {
+    return delivers("a", session, sequence, payload_with(version, 2));
+  }
+};
+
+// A neighbour that was rolled back to an older checkpoint has an older weight.
+TEST_F(LinkTableWithWeights, TakesAnOlderWeightInANewSessionOnly) {
+  const std::uint64_t first = enters("a");
+  EXPECT_TRUE(delivers_weight(first, 9, 9));
+  EXPECT_TRUE(delivers_weight(first, 10, 4));  // rejected, but the stream stays open
+  EXPECT_EQ(rejected("a", RejectReason::stale_link_weight), 1u);
+  link_table.end_session("a", first);
+  const std::uint64_t second = enters("a");
+  EXPECT_TRUE(delivers_weight(second, 11, 4));
+  EXPECT_EQ(rejected("a", RejectReason::stale_link_weight), 1u);
+  EXPECT_EQ(received()["a"], 11u);
+}
+
+TEST_F(LinkTableTest, RejectsAHelloWithSequenceNumbersOfMuchLaterEpochs) {
+  EXPECT_EQ(enters("a", max_sequence_jump + 1), 0u);
+  EXPECT_EQ(rejected("a", RejectReason::absurd_sequence), 1u);
+  EXPECT_EQ(link_table.newest_received_from_self(), 0u);
+  EXPECT_NE(enters("a", max_sequence_jump), 0u);  // this peer may have lost its state
+  EXPECT_EQ(link_table.newest_received_from_self(), max_sequence_jump);
+  EXPECT_NE(enters("c", 2 * max_sequence_jump), 0u);  // the jump is relative to the newest known
+}
+
+TEST_F(LinkTableTest, RejectsValuesWhoseSquaresOverflow) {
+  const std::uint64_t session = enters("a");
+  EXPECT_TRUE(delivers("a", session, 1, {1e100, -1e100}));
+  EXPECT_EQ(received()["a"], 1u);
+  EXPECT_FALSE(delivers("a", session, 2, {1, -1.1e100}));
+  EXPECT_EQ(rejected("a", RejectReason::not_finite), 1u);
+  EXPECT_TRUE(received().empty());
+  EXPECT_TRUE(delivers("a", session, 2, {1, 2}));  // the rejected message changed nothing
+}
+
+TEST_F(LinkTableWithWeights, KeepsOneMessageOfANeighbourThatFloodsItWithWeights) {
+  const std::uint64_t a = enters("a"), c = enters("c");
+  for (std::uint64_t sequence = 1; sequence <= 2000; ++sequence)
+    ASSERT_TRUE(delivers("a", a, sequence, payload_with(static_cast<std::int64_t>(sequence), 2)));
+  EXPECT_TRUE(delivers("c", c, 1, payload_with(1, 3)));
+  const auto sequences = received();
+  EXPECT_EQ(sequences, (std::map<std::string, std::uint64_t>{{"a", 2000}, {"c", 1}}));
+  EXPECT_TRUE(received().empty());
+}
+
+// A new weight costs the loop factorizations.
+TEST_F(LinkTableWithWeights, PassesANewWeightOfANeighbourInEveryOtherCallAtMost) {
+  const std::uint64_t a = enters("a"), c = enters("c");
+  std::uint64_t sequence = 0;
+  int turns_with_a = 0;
+  for (int turn = 0; turn < 20; ++turn) {
+    ++sequence;
+    ASSERT_TRUE(delivers_weight(a, sequence, static_cast<std::int64_t>(sequence)));
+    ASSERT_TRUE(delivers("c", c, sequence, payload_with(1, turn == 0 ? 2 : 0)));
+    const auto sequences = received();
+    EXPECT_TRUE(sequences.contains("c")) << turn;
+    if (!sequences.contains("a")) continue;
+    EXPECT_EQ(sequences.at("a"), sequence);  // the newest, not the deferred one
+    ++turns_with_a;
+  }
+  EXPECT_EQ(turns_with_a, 10);
+  ASSERT_TRUE(delivers_weight(a, 100, 20));  // repeated, so not new
+  ASSERT_TRUE(received().contains("a"));
+  ASSERT_TRUE(delivers_weight(a, 101, 20));
+  EXPECT_TRUE(received().contains("a"));
+}
+
+// Two processes that restore the same checkpoint use the same sequence numbers. The hello of a
+// neighbour that received those of the first process reveals it to the second.
+TEST_F(LinkTableTest, StartsANewEpochWhenAnotherProcessHasUsedItsSequenceNumbers) {
+  const std::uint64_t epoch = std::uint64_t{5} << epoch_shift;
+  ASSERT_NE(enters("c", epoch - 3), 0u);  // of an earlier epoch, so no conflict
+  const std::vector<double> values{1, 2};
+  link_table.send("c", {.from = {}, .sequence = epoch + 200, .payload = values});
+  EXPECT_EQ(link_table.newest_received_from_self(), epoch - 3);
+  const std::uint64_t a = enters("a", epoch + 100);  // not from this process
+  ASSERT_NE(a, 0u);
+  EXPECT_GT(link_table.newest_received_from_self(), epoch + 200);
+  EXPECT_EQ(next_epoch(link_table.newest_received_from_self()), next_epoch(epoch));
+  link_table.send("a", {.from = {}, .sequence = next_epoch(epoch) + 1, .payload = values});
+  link_table.end_session("a", a);
+  ASSERT_NE(enters("a", next_epoch(epoch) + 1), 0u);  // from this process
+  EXPECT_EQ(link_table.newest_received_from_self(), next_epoch(epoch) + 1);
+}
+
+TEST_F(LinkTableWithWeights, KeepsTheNewestMessageForANeighbourThatDoesNotRead) {
+  const std::uint64_t a = enters("a");
+  for (std::uint64_t sequence = 1; sequence <= 2000; ++sequence) {
+    const auto payload = payload_with(static_cast<std::int64_t>(sequence), 2);
+    EXPECT_TRUE(link_table.send("a", {.from = {}, .sequence = sequence, .payload = payload}));
+  }
+  const auto plain = payload_with(2000, 0, 2.5);  // same version, without the weight
+  EXPECT_TRUE(link_table.send("a", {.from = {}, .sequence = 2001, .payload = plain}));
+  grpc::ByteBuffer bytes;
+  ASSERT_TRUE(link_table.next_to_send("a", a, bytes));
+  v1::Envelope envelope;
+  parse(bytes, dimension, envelope);
+  EXPECT_EQ(envelope.iterate().sequence(), 2001u);
+  EXPECT_EQ(envelope.iterate().vector(0), 2.5);
+  EXPECT_EQ(envelope.iterate().weights().sender_version(), 2000);
+  EXPECT_TRUE(envelope.iterate().weights().has_update());
+  EXPECT_EQ(link_table.statuses()[0].counts.iterates_sent, 1u);
+}
+
+TEST_F(LinkTableTest, NamesItsProtocolWhenItRejectsAnother) {
+  v1::Hello hello = hello_from("a");
+  hello.set_protocol(protocol_version - 1);
+  std::uint64_t session = 0;
+  const auto violation = link_table.admit(hello, session);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->reason, RejectReason::wrong_protocol);
+  EXPECT_EQ(violation->detail, "uses protocol 1, expected 2");
+  EXPECT_EQ(session, 0u);
+}
+
+}  // namespace
+}  // namespace grove::peer
