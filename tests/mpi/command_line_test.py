@@ -82,7 +82,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(runs[0], runs[1])
         self.assertEqual(three.stdout.count("pg-extra"), one.stdout.count("pg-extra"))
 
-    def test_errors_are_told_once_with_exit_code_2(self):
+    def test_errors_are_printed_once_with_exit_code_2(self):
         for options, wanted in [(["--agents", "none"], "--agents"),
                                 (["--agents", "2"], "--agents"),
                                 (["no-such-file.svm"], "no-such-file.svm"),
@@ -128,6 +128,23 @@ class CommandLine(unittest.TestCase):
                        "--record", self.file("three.json"))
         self.assertEqual(three.returncode, 0, three.stderr)
         self.assertEqual(essence(read(self.file("one.json"))), essence(read(self.file("three.json"))))
+
+    def test_shards_that_no_process_reads_are_named(self):
+        for rank in range(4):
+            pathlib.Path(self.file(f"part-{rank}.svm")).write_text("1 1:0.5\n-1 1:-0.25\n1 2:1\n")
+        two = mpirun(2, "--shards", self.file("part-{rank}.svm"), "--rounds", "2", "--record",
+                     self.file("two.json"))
+        self.assertEqual(two.returncode, 0, two.stderr)
+        notes = [line for line in two.stderr.splitlines() if "not read" in line]
+        self.assertEqual(len(notes), 1, two.stderr)
+        for part in ["2 files", "part-2.svm to ", "part-3.svm", "2 processes", "expected 4"]:
+            self.assertIn(part, notes[0])
+        self.assertEqual(len(read(self.file("two.json"))["notes"]), 1)
+        for rank in (2, 3):
+            pathlib.Path(self.file(f"part-{rank}.svm")).unlink()
+        two = mpirun(2, "--shards", self.file("part-{rank}.svm"), "--rounds", "2")
+        self.assertEqual(two.returncode, 0, two.stderr)
+        self.assertNotIn("not read", two.stderr)
 
     def test_shards_with_other_columns_are_refused(self):
         for rank, header in enumerate(["a,b,y", "b,a,y"]):
@@ -199,9 +216,9 @@ class CommandLine(unittest.TestCase):
         _, errors = job.communicate(timeout=60)
         self.assertLess(time.monotonic() - killed, 20)
         self.assertEqual(job.returncode, 4, errors)
-        told = [line for line in errors.splitlines() if line.startswith("grove:")]
-        self.assertEqual(len(told), 1, errors)
-        self.assertIn("was lost: ended by signal 9", told[0])
+        reported = [line for line in errors.splitlines() if line.startswith("grove:")]
+        self.assertEqual(len(reported), 1, errors)
+        self.assertIn("was lost: ended by signal 9", reported[0])
         again = mpirun(2, *options, *keep, "--record", self.file("resumed.json"))
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertEqual(essence(read(self.file("whole.json"))), essence(read(self.file("resumed.json"))))
