@@ -7,11 +7,12 @@
 namespace grove::experiments {
 namespace {
 
-// Cheap rounds are given more often, so that lines over time end at comparable moments.
+// Methods with cheap rounds get more of them, so that curves over time end at similar moments.
 constexpr std::uint64_t gradient_rounds = 3000;
 constexpr std::uint64_t newton_factor = 4;
 
-/// Only what decides the run: the gossip methods know no setting, only DRUID-VL a local model.
+/// Only what decides the run: gossip methods do not depend on the setting, and only DRUID-VL has a
+/// local model.
 std::string record_name(const Setting& setting, LocalModelKind model, const Contender& contender) {
   std::vector<std::string> parts;
   if (is_druid(contender.method)) parts.push_back(setting.name);
@@ -33,7 +34,7 @@ Config config_of(const Scale& scale, const Setting& setting, const Contender& co
     config.prox = std::nullopt;
     config.rounds = searched_rounds(scale);
   }
-  if (is_gossip(contender)) {  // the setting has no say in these: one cell serves all pictures
+  if (is_gossip(contender)) {  // these do not depend on the setting: one trial serves all figures
     config.penalty = 1e-3;
     config.theta_penalty = std::nullopt;
   }
@@ -60,36 +61,38 @@ std::vector<double> factors(Method method) {
   return {0.5, 1, 2, 4, 8, 16, 32};
 }
 
-std::vector<Cell> contender_cells(const Scale& scale, const Setting& setting, LocalModelKind model,
-                                  const Contender& contender, std::optional<double> factor) {
-  std::vector<Cell> cells;
+std::vector<Trial> contender_trials(const Scale& scale, const Setting& setting,
+                                    LocalModelKind model, const Contender& contender,
+                                    std::optional<double> factor) {
+  std::vector<Trial> trials;
   for (std::uint64_t seed = 1; seed <= scale.seeds; ++seed) {
-    Cell cell{.config = config_of(scale, setting, contender, seed),
-              .smoothness_factor = factor,
-              .timed = true};
-    if (contender.method == Method::druid_vl) cell.config.local_model = model;
-    if (contender.method == Method::druid_newton) cell.config.rounds *= newton_factor;
-    if (contender.searched) cell.config.measure_every = 5;
-    if (seed == 1) cell.record = record_name(setting, model, contender);
-    cells.push_back(std::move(cell));
+    Trial trial{.config = config_of(scale, setting, contender, seed),
+                .smoothness_factor = factor,
+                .timed = true};
+    if (contender.method == Method::druid_vl) trial.config.local_model = model;
+    if (contender.method == Method::druid_newton) trial.config.rounds *= newton_factor;
+    if (contender.searched) trial.config.measure_every = 5;
+    if (seed == 1) trial.record = record_name(setting, model, contender);
+    trials.push_back(std::move(trial));
   }
-  return cells;
+  return trials;
 }
 
-std::vector<Cell> search_cells(const Scale& scale, const Setting& setting,
-                               const Contender& contender) {
-  std::vector<Cell> cells;
+std::vector<Trial> search_trials(const Scale& scale, const Setting& setting,
+                                 const Contender& contender) {
+  std::vector<Trial> trials;
   for (const double factor : factors(contender.method))
     for (std::uint64_t seed = 1; seed <= scale.seeds; ++seed) {
-      Cell cell{.config = config_of(scale, setting, contender, seed), .smoothness_factor = factor};
-      cell.config.measure_every = 10;
-      cells.push_back(std::move(cell));
+      Trial trial{.config = config_of(scale, setting, contender, seed),
+                  .smoothness_factor = factor};
+      trial.config.measure_every = 10;
+      trials.push_back(std::move(trial));
     }
-  return cells;
+  return trials;
 }
 
-Search judge(const Contender& contender, std::span<const CellResult> results, std::uint64_t seeds,
-             std::uint64_t rounds) {
+Search pick_best(const Contender& contender, std::span<const TrialResult> results,
+                 std::uint64_t seeds, std::uint64_t rounds) {
   Search search{.contender = contender.name,
                 .rounds = rounds,
                 .factors = factors(contender.method),
@@ -98,7 +101,7 @@ Search judge(const Contender& contender, std::span<const CellResult> results, st
   const auto horizon = static_cast<double>(rounds);
   for (std::size_t k = 0; k < search.factors.size(); ++k) {
     std::vector<double> last, solved;
-    for (const CellResult& run : results.subspan(k * seeds, seeds)) {
+    for (const TrialResult& run : results.subspan(k * seeds, seeds)) {
       last.push_back(error_at_round(run, horizon));
       const double needed = rounds_to(run, Search::solved_error);
       solved.push_back(needed <= horizon ? needed : std::nan(""));
@@ -117,7 +120,7 @@ Search judge(const Contender& contender, std::span<const CellResult> results, st
   return search;
 }
 
-const std::vector<CellResult>& Figure1::of(const std::string& contender) const {
+const std::vector<TrialResult>& Figure1::of(const std::string& contender) const {
   const auto found = std::ranges::find(lines, contender, &Line::name);
   assert(found != lines.end());
   return found->over_time;
@@ -127,6 +130,7 @@ Figure Figure1::over_rounds() const {
   Figure figure{.title = fmt::format("Figure 1a: {}, {} local model", title, name_of(model)),
                 .x_label = "global rounds",
                 .y_label = "relative error (median and quartiles over seeds)",
+                .mark_meaning = diverged_meaning,
                 .curves = {}};
   for (const Line& line : lines)
     figure.curves.push_back(error_over_rounds(line.name, line.over_rounds, last_round));
@@ -138,13 +142,14 @@ Figure Figure1::over_time() const {
                 .x_label = "processor seconds, all agents on one thread",
                 .y_label = "relative error (median and quartiles over seeds)",
                 .log_x = true,
+                .mark_meaning = diverged_meaning,
                 .curves = {}};
   for (const Line& line : lines)
     figure.curves.push_back(error_over_time(line.name, line.over_time, 120));
   return figure;
 }
 
-double rounds_saved(std::span<const CellResult> a, std::span<const CellResult> b, double level) {
+double rounds_saved(std::span<const TrialResult> a, std::span<const TrialResult> b, double level) {
   std::vector<double> taken;  // share of a's rounds that b takes
   for (std::size_t k = 0; k < a.size(); ++k) {
     const double compared = rounds_to(a[k], level);
@@ -154,7 +159,7 @@ double rounds_saved(std::span<const CellResult> a, std::span<const CellResult> b
   return std::isfinite(median) ? 1 - median : std::nan("");
 }
 
-double error_ratio_at_equal_time(std::span<const CellResult> a, std::span<const CellResult> b,
+double error_ratio_at_equal_time(std::span<const TrialResult> a, std::span<const TrialResult> b,
                                  double level) {
   std::vector<double> ratios;
   for (std::size_t k = 0; k < a.size(); ++k) {

@@ -14,18 +14,18 @@ std::filesystem::path data_folder() {
 
 double saved_with_whole_shards(LocalModelKind model, const Scale& scale) {
   const Setting setting = settings(scale)[1];
-  const auto run_all = [](std::vector<Cell> cells) {
-    std::vector<CellResult> results;
-    for (Cell& cell : cells) {
-      cell.stop.reached = goal;
-      const auto problem = prepare(cell.config);
-      results.push_back((**run_cell(cell, *problem, {})).result);
+  const auto run_all = [](std::vector<Trial> trials) {
+    std::vector<TrialResult> results;
+    for (Trial& trial : trials) {
+      trial.stop.reached = goal;
+      const auto problem = prepare(trial.config);
+      results.push_back((**run_trial(trial, *problem, {})).result);
     }
     return results;
   };
   const auto all = contenders();
-  const auto newton = run_all(contender_cells(scale, setting, model, all[3], {}));
-  const auto several = run_all(contender_cells(scale, setting, model, all[2], {}));
+  const auto newton = run_all(contender_trials(scale, setting, model, all[3], {}));
+  const auto several = run_all(contender_trials(scale, setting, model, all[2], {}));
   return rounds_saved(newton, several, goal);
 }
 
@@ -43,16 +43,16 @@ TEST(Figure1, WholeShardsSaveHalfTheRoundsOnlyWithTheLinearizedModel) {
 
 TEST(Figure1, ChoosesTheStepWithTheLeastMedianErrorAndSkipsDivergedOnes) {
   const Contender contender{.name = "P2D2", .method = Method::p2d2, .searched = true};
-  std::vector<CellResult> results;
+  std::vector<TrialResult> results;
   for (std::size_t k = 0; k < factors(Method::p2d2).size(); ++k) {
-    CellResult run;
+    TrialResult run;
     run.round = {0, 10};
     run.error = {1, k == 3 ? 0.1 : 0.5};
     run.lost = k > 4;
     if (run.lost) run.error.back() = 1e-9;  // must not be chosen
     results.insert(results.end(), 2, run);
   }
-  const Search search = judge(contender, results, 2, 20);
+  const Search search = pick_best(contender, results, 2, 20);
   EXPECT_EQ(search.best, factors(Method::p2d2)[3]);
   EXPECT_TRUE(std::isinf(search.errors[5]));
 }
@@ -61,16 +61,16 @@ TEST(Figure1, ChoosesTheStepWithTheLeastMedianErrorAndSkipsDivergedOnes) {
 // at 20.
 TEST(Figure1, ChoosesForTheRoundsThatArePictured) {
   const Contender contender{.name = "P2D2", .method = Method::p2d2, .searched = true};
-  CellResult stalls, slow, fast, bad;
-  for (CellResult* run : {&stalls, &slow, &fast, &bad}) run->round = {0, 10, 20, 30};
+  TrialResult stalls, slow, fast, bad;
+  for (TrialResult* run : {&stalls, &slow, &fast, &bad}) run->round = {0, 10, 20, 30};
   stalls.error = {1, 1e-3, 9e-4, 9e-4};
   slow.error = {1, 1e-2, 1e-6, 1e-12};
   fast.error = {1, 2e-3, 1e-10, 1e-10};
   bad.error = {1, 1, 1, 1};
-  std::vector<CellResult> results(factors(Method::p2d2).size(), bad);
+  std::vector<TrialResult> results(factors(Method::p2d2).size(), bad);
   results[0] = stalls, results[1] = slow, results[2] = fast;
-  EXPECT_EQ(judge(contender, results, 1, 10).best, factors(Method::p2d2)[0]);
-  EXPECT_EQ(judge(contender, results, 1, 30).best, factors(Method::p2d2)[2]);
+  EXPECT_EQ(pick_best(contender, results, 1, 10).best, factors(Method::p2d2)[0]);
+  EXPECT_EQ(pick_best(contender, results, 1, 30).best, factors(Method::p2d2)[2]);
 }
 
 }  // namespace

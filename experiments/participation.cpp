@@ -18,31 +18,31 @@ std::vector<WorkLoad> figure3_loads() {
           {.name = "tuned eps", .work = "uniform:1:19", .tuned = true}};
 }
 
-std::vector<Cell> participation_cells(const Scale& scale, const Setting& setting,
-                                      LocalModelKind model, const WorkLoad& load) {
-  std::vector<Cell> cells;
+std::vector<Trial> participation_trials(const Scale& scale, const Setting& setting,
+                                        LocalModelKind model, const WorkLoad& load) {
+  std::vector<Trial> trials;
   for (const double share : participations(scale))
     for (std::uint64_t seed = 1; seed <= scale.seeds; ++seed) {
-      Cell cell{.config = base_config(scale, setting, seed),
-                .stop = {.reached = goal, .lost = 100}};
-      cell.config.local_model = model;
-      cell.config.work = load.work;
-      cell.config.participation = exact(share);
-      cell.config.rounds = round_limit(setting, share);
-      if (load.tuned) cell.config.prox = TunedProx{};
+      Trial trial{.config = base_config(scale, setting, seed),
+                  .stop = {.reached = goal, .lost = 100}};
+      trial.config.local_model = model;
+      trial.config.work = load.work;
+      trial.config.participation = exact(share);
+      trial.config.rounds = round_limit(setting, share);
+      if (load.tuned) trial.config.prox = TunedProx{};
       if (seed == 1)
-        cell.record = file_name({setting.name, name_of(model), load.name, "p", exact(share)});
-      cells.push_back(std::move(cell));
+        trial.record = file_name({setting.name, name_of(model), load.name, "p", exact(share)});
+      trials.push_back(std::move(trial));
     }
-  return cells;
+  return trials;
 }
 
-CostLine cost_line(const WorkLoad& load, const Scale& scale, std::span<const CellResult> results) {
+CostLine cost_line(const WorkLoad& load, const Scale& scale, std::span<const TrialResult> results) {
   CostLine line{.name = load.name, .participation = participations(scale)};
   const double agents = static_cast<double>(Config{}.agents);
   for (std::size_t k = 0; k < line.participation.size(); ++k) {
     std::vector<double> rounds, broadcasts;
-    for (const CellResult& run : results.subspan(k * scale.seeds, scale.seeds)) {
+    for (const TrialResult& run : results.subspan(k * scale.seeds, scale.seeds)) {
       rounds.push_back(rounds_to(run, goal));
       broadcasts.push_back(broadcasts_to(run, goal, agents));
     }
@@ -70,27 +70,30 @@ Figure CostFigure::draw() const {
                 .log_y = false,
                 .points = true,
                 .from_zero = true,
+                .mark_meaning = "open marker, at the round limit: seeds that reached the goal",
                 .curves = {}};
-  Curve limit{.name = "limit of the runs: not reached by half of the seeds"};
-  for (const double share : lines[0].participation) {
-    const auto rounds = static_cast<double>(round_limit(setting, share));
-    limit.x.push_back(share);
-    limit.y.push_back(number == 2 ? rounds * share : rounds);
-  }
   for (const CostLine& line : lines) {
     Curve curve{.name = line.name};
-    curve.x = line.participation;
-    for (std::size_t k = 0; k < curve.x.size(); ++k) {
+    for (std::size_t k = 0; k < line.participation.size(); ++k) {
+      const double share = line.participation[k];
       const Spread& spread = number == 2 ? line.broadcasts[k] : line.rounds[k];
-      const double most = limit.y[k];
-      curve.y.push_back(std::min(spread.median, most));
-      curve.low.push_back(std::min(spread.low, most));
-      curve.high.push_back(std::min(spread.high, most));
+      const bool reached = std::isfinite(spread.median);
+      curve.x.push_back(share);
+      curve.y.push_back(reached ? spread.median : std::nan(""));  // a gap, no line to the marker
+      curve.low.push_back(spread.low);
+      curve.high.push_back(std::min(spread.high, limit_at(share)));
+      if (!reached)
+        curve.marks.push_back(
+            {share, limit_at(share), fmt::format("{} of {}", line.reached[k], seeds)});
     }
     figure.curves.push_back(std::move(curve));
   }
-  figure.curves.push_back(std::move(limit));
   return figure;
+}
+
+double CostFigure::limit_at(double participation) const {
+  const auto rounds = static_cast<double>(round_limit(setting, participation));
+  return number == 2 ? rounds * participation : rounds;
 }
 
 std::string CostFigure::csv() const {

@@ -8,44 +8,35 @@
 namespace grove::experiments {
 namespace {
 
-/// All cells of the job in the order in which they run. The factors of searched contenders are only
-/// known later; any one of them makes the same effort.
-std::vector<Cell> planned_cells(const ReproduceOptions& options) {
-  std::vector<Cell> all;
-  const auto add = [&all](std::vector<Cell> cells) {
-    all.insert(all.end(), std::make_move_iterator(cells.begin()),
-               std::make_move_iterator(cells.end()));
+/// All trials of the job in the order in which they run. The factors of searched contenders are
+/// only known later; any one of them makes the same effort.
+std::vector<Trial> planned_trials(const ReproduceOptions& options) {
+  std::vector<Trial> all;
+  const auto add = [&all](std::vector<Trial> trials) {
+    all.insert(all.end(), std::make_move_iterator(trials.begin()),
+               std::make_move_iterator(trials.end()));
   };
   for (const Setting& setting : settings(options.scale)) {
     if (options.figures.contains(1))
       for (const Contender& contender : contenders()) {
-        if (contender.searched) add(search_cells(options.scale, setting, contender));
+        if (contender.searched) add(search_trials(options.scale, setting, contender));
         for (const LocalModelKind model : local_models())
           for (int part = 0; part < (contender.searched ? 2 : 1); ++part)
-            add(contender_cells(options.scale, setting, model, contender, {}));
+            add(contender_trials(options.scale, setting, model, contender, {}));
       }
     for (const LocalModelKind model : local_models()) {
       if (options.figures.contains(2))
         for (const WorkLoad& load : figure2_loads())
-          add(participation_cells(options.scale, setting, model, load));
+          add(participation_trials(options.scale, setting, model, load));
       if (options.figures.contains(3))
         for (const WorkLoad& load : figure3_loads())
-          add(participation_cells(options.scale, setting, model, load));
+          add(participation_trials(options.scale, setting, model, load));
     }
   }
   if (options.figures.contains(work_figure))
     for (const WorkMethod method : {WorkMethod::paper, WorkMethod::automatic})
-      for (const WorkRule& rule : work_rules()) add(work_cells(options.scale, method, rule));
+      for (const WorkRule& rule : work_rules()) add(work_trials(options.scale, method, rule));
   return all;
-}
-
-std::string csv_of(const Figure& figure) {
-  std::string text = "curve,x,median,lower_quartile,upper_quartile\n";
-  for (const Curve& curve : figure.curves)
-    for (std::size_t k = 0; k < curve.x.size(); ++k)
-      text += fmt::format("\"{}\",{},{},{},{}\n", curve.name, exact(curve.x[k]), exact(curve.y[k]),
-                          exact(curve.low[k]), exact(curve.high[k]));
-  return text;
 }
 
 Status write_figure(const Figure& figure, const std::string& csv,
@@ -59,20 +50,21 @@ Status write_figure(const Figure& figure, const std::string& csv,
 /// The whole job, figure after figure. Every step is empty when interrupted.
 class Job {
  public:
-  Job(const ReproduceOptions& options, CellRunner& runner) : options_(options), runner_(runner) {
+  Job(const ReproduceOptions& options, TrialRunner& runner) : options_(options), runner_(runner) {
     findings_.scale = options.scale;
+    findings_.date = options.date;
   }
 
   Result<bool> figure1(const Setting& setting) {
     std::map<std::string, Factors> factors;
     for (const Contender& contender : contenders()) {
       if (!contender.searched) continue;
-      std::vector<CellResult> results;
-      auto done = run_into(results, search_cells(options_.scale, setting, contender));
+      std::vector<TrialResult> results;
+      auto done = run_into(results, search_trials(options_.scale, setting, contender));
       if (!done || !*done) return done;
       factors[contender.name] = {
-          judged(setting, contender, results, setting.rounds),
-          judged(setting, contender, results, searched_rounds(options_.scale))};
+          best_factor(setting, contender, results, setting.rounds),
+          best_factor(setting, contender, results, searched_rounds(options_.scale))};
     }
     for (const LocalModelKind model : local_models()) {
       Figure1 figure{.setting = setting.name,
@@ -83,9 +75,9 @@ class Job {
       for (const Contender& contender : contenders()) {
         Line line{.name = contender.name, .over_rounds = {}, .over_time = {}};
         const Factors chosen = factors[contender.name];
-        const auto fill = [&](std::optional<double> factor, std::vector<CellResult>& results) {
+        const auto fill = [&](std::optional<double> factor, std::vector<TrialResult>& results) {
           return run_into(results,
-                          contender_cells(options_.scale, setting, model, contender, factor));
+                          contender_trials(options_.scale, setting, model, contender, factor));
         };
         if (auto done = fill(chosen.over_time, line.over_time); !done || !*done) return done;
         line.over_rounds = line.over_time;
@@ -99,10 +91,14 @@ class Job {
   }
 
   Result<bool> participation(const Setting& setting, LocalModelKind model, int number) {
-    CostFigure figure{.number = number, .setting = setting, .model = model, .lines = {}};
+    CostFigure figure{.number = number,
+                      .setting = setting,
+                      .model = model,
+                      .seeds = options_.scale.seeds,
+                      .lines = {}};
     for (const WorkLoad& load : number == 2 ? figure2_loads() : figure3_loads()) {
-      std::vector<CellResult> results;
-      if (auto done = run_into(results, participation_cells(options_.scale, setting, model, load));
+      std::vector<TrialResult> results;
+      if (auto done = run_into(results, participation_trials(options_.scale, setting, model, load));
           !done || !*done)
         return done;
       figure.lines.push_back(cost_line(load, options_.scale, results));
@@ -114,8 +110,8 @@ class Job {
   Result<bool> unequal_machines(WorkMethod method) {
     WorkFigure figure{.method = method, .lines = {}};
     for (const WorkRule& rule : work_rules()) {
-      std::vector<CellResult> results;
-      if (auto done = run_into(results, work_cells(options_.scale, method, rule)); !done || !*done)
+      std::vector<TrialResult> results;
+      if (auto done = run_into(results, work_trials(options_.scale, method, rule)); !done || !*done)
         return done;
       figure.lines.emplace_back(rule, std::move(results));
     }
@@ -141,8 +137,8 @@ class Job {
   Findings& findings() { return findings_; }
 
  private:
-  Result<bool> run_into(std::vector<CellResult>& results, const std::vector<Cell>& cells) {
-    auto run = runner_.run(cells);
+  Result<bool> run_into(std::vector<TrialResult>& results, const std::vector<Trial>& trials) {
+    auto run = runner_.run(trials);
     if (!run) return run.error();
     if (!*run) return false;
     results = std::move(**run);
@@ -154,10 +150,10 @@ class Job {
     std::optional<double> over_rounds, over_time;
   };
 
-  /// The gossip methods do not know the setting: their search is told once.
-  double judged(const Setting& setting, const Contender& contender,
-                std::span<const CellResult> results, std::uint64_t rounds) {
-    Search search = judge(contender, results, options_.scale.seeds, rounds);
+  /// Gossip methods do not depend on the setting: their search is reported once.
+  double best_factor(const Setting& setting, const Contender& contender,
+                     std::span<const TrialResult> results, std::uint64_t rounds) {
+    Search search = pick_best(contender, results, options_.scale.seeds, rounds);
     const double best = search.best;
     if (is_druid(contender.method)) search.contender += ", " + setting.name;
     const auto same = [&search](const Search& other) {
@@ -169,7 +165,7 @@ class Job {
   }
 
   const ReproduceOptions& options_;
-  CellRunner& runner_;
+  TrialRunner& runner_;
   Findings findings_;
 };
 
@@ -205,13 +201,13 @@ std::string stem_of(const CostFigure& figure) {
 std::string stem_of(const WorkFigure& figure) { return "work-" + name_of(figure.method); }
 
 Result<std::optional<Findings>> reproduce(const ReproduceOptions& options) {
-  if (Status status = can_draw(); !status) return status.error();
-  auto store = CellStore::open(options.out);
+  if (Status status = can_draw("figure.svg"); !status) return status.error();
+  auto store = TrialStore::open(options.out);
   if (!store) return store.error();
-  const std::vector<Cell> planned = planned_cells(options);
+  const std::vector<Trial> planned = planned_trials(options);
   double effort = 0;
-  for (const Cell& cell : planned) effort += effort_of(cell);
-  CellRunner runner(std::move(*store), options.hooks, planned.size(), effort);
+  for (const Trial& trial : planned) effort += effort_of(trial);
+  TrialRunner runner(std::move(*store), options.hooks, planned.size(), effort);
   Job job(options, runner);
   auto done = job.all();
   if (!done) return done.error();

@@ -15,12 +15,14 @@ struct ReproduceOptions {
   Scale scale;
   std::set<int> figures = {1, 2, 3, work_figure};
   std::filesystem::path out = "grove-reproduce";
+  std::string date;  ///< for the report; empty: none
   JobHooks hooks;
 };
 
 /// Everything that was measured.
 struct Findings {
   Scale scale;
+  std::string date;
   std::vector<Search> searches;  ///< grids of the gradient methods, setting in the contender's name
   std::vector<Figure1> figure1;
   std::vector<CostFigure> figure2, figure3;

@@ -42,16 +42,16 @@ std::vector<WorkRule> work_rules() {
 }
 
 std::string name_of(WorkMethod method) {
-  return method == WorkMethod::paper ? "linearized" : "curvature";
+  return method == WorkMethod::paper ? "linearized" : "matrix-weighted";
 }
 
-std::vector<Cell> work_cells(const Scale& scale, WorkMethod method, const WorkRule& rule) {
-  std::vector<Cell> cells;
+std::vector<Trial> work_trials(const Scale& scale, WorkMethod method, const WorkRule& rule) {
+  std::vector<Trial> trials;
   const Setting picture = settings(scale).back();
   for (std::uint64_t seed = 1; seed <= scale.seeds; ++seed) {
-    Cell cell{.config = base_config(scale, picture, seed),
-              .stop = {.reached = std::ranges::min(WorkFigure::levels), .lost = 100}};
-    Config& config = cell.config;
+    Trial trial{.config = base_config(scale, picture, seed),
+                .stop = {.reached = std::ranges::min(WorkFigure::levels), .lost = 100}};
+    Config& config = trial.config;
     config.sampling = SamplingKind::full;
     config.link = LinkKind::edge;
     config.free_running = rule.free_running;
@@ -66,15 +66,15 @@ std::vector<Cell> work_cells(const Scale& scale, WorkMethod method, const WorkRu
       config.theta_penalty.reset();
       config.prox.reset();
     }
-    if (seed == 1) cell.record = file_name({"work", name_of(method), rule.name});
-    cells.push_back(std::move(cell));
+    if (seed == 1) trial.record = file_name({"work", name_of(method), rule.name});
+    trials.push_back(std::move(trial));
   }
-  return cells;
+  return trials;
 }
 
-Spread seconds_to(std::span<const CellResult> seeds, double level) {
+Spread seconds_to(std::span<const TrialResult> seeds, double level) {
   std::vector<double> seconds;
-  for (const CellResult& run : seeds) {
+  for (const TrialResult& run : seeds) {
     const auto position = run.first_at(level);
     seconds.push_back(position ? run.seconds[*position] : std::numeric_limits<double>::infinity());
   }
@@ -84,7 +84,7 @@ Spread seconds_to(std::span<const CellResult> seeds, double level) {
 std::string WorkFigure::title() const {
   return fmt::format("Work on unequal machines: {}", method == WorkMethod::paper
                                                          ? "linearized local model, mu_z = 3e-3"
-                                                         : "links weighed by curvature");
+                                                         : "matrix-weighted links");
 }
 
 Figure WorkFigure::draw() const {
@@ -92,6 +92,7 @@ Figure WorkFigure::draw() const {
                 .x_label = "simulated seconds",
                 .y_label = "relative error (median and quartiles over seeds)",
                 .log_x = true,
+                .mark_meaning = diverged_meaning,
                 .curves = {}};
   for (const auto& [rule, seeds] : lines)
     figure.curves.push_back(error_over_time(rule.name, seeds, 120));

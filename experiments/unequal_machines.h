@@ -1,12 +1,12 @@
 #pragma once
 
-#include "experiments/cell_runner.h"
 #include "experiments/settings.h"
 #include "experiments/statistics.h"
+#include "experiments/trial_runner.h"
 
 namespace grove::experiments {
 
-/// A line of the figure: how much work agents get, and whether they wait for each other.
+/// A line of the figure: the local steps of the agents, and whether they wait for each other.
 struct WorkRule {
   std::string name;
   std::string work;  ///< as --work takes it; empty: ten steps times the speed, at least one
@@ -19,16 +19,16 @@ std::vector<WorkRule> work_rules();
 enum class WorkMethod { paper, automatic };
 std::string name_of(WorkMethod method);
 
-/// Cells of a line, by seed.
-std::vector<Cell> work_cells(const Scale& scale, WorkMethod method, const WorkRule& rule);
+/// Trials of a line, by seed.
+std::vector<Trial> work_trials(const Scale& scale, WorkMethod method, const WorkRule& rule);
 
 /// Simulated seconds until the error was at most `level`, over the seeds.
-Spread seconds_to(std::span<const CellResult> seeds, double level);
+Spread seconds_to(std::span<const TrialResult> seeds, double level);
 
-/// Error over simulated seconds on machines of which half are ten times slower.
+/// Error over simulated seconds, where half of the machines are ten times slower.
 struct WorkFigure {
   WorkMethod method{};
-  std::vector<std::pair<WorkRule, std::vector<CellResult>>> lines;
+  std::vector<std::pair<WorkRule, std::vector<TrialResult>>> lines;
 
   static constexpr double levels[] = {1e-2, 1e-4};
   std::string title() const;

@@ -12,31 +12,31 @@ TEST(UnequalMachines, ProportionalWorkIsTenTimesTheSpeed) {
   const Scale scale = quick_scale();
   const auto rules = work_rules();
   const auto rule = std::ranges::find(rules, "", &WorkRule::work);
-  const std::vector<Cell> cells = work_cells(scale, WorkMethod::paper, *rule);
-  ASSERT_EQ(cells.size(), scale.seeds);
+  const std::vector<Trial> trials = work_trials(scale, WorkMethod::paper, *rule);
+  ASSERT_EQ(trials.size(), scale.seeds);
   // Half of ten agents is slow: five tens and five ones.
-  EXPECT_EQ(std::ranges::count(cells[0].config.work, '0'), 5);
-  EXPECT_EQ(std::ranges::count(cells[0].config.work, '1'), 10);
+  EXPECT_EQ(std::ranges::count(trials[0].config.work, '0'), 5);
+  EXPECT_EQ(std::ranges::count(trials[0].config.work, '1'), 10);
 }
 
 TEST(UnequalMachines, TimesToALevelAreMediansOfSimulatedSeconds) {
-  CellResult run{
+  TrialResult run{
       .round = {0, 1, 2}, .error = {1, 0.1, 0.01}, .broadcasts = {0, 1, 2}, .seconds = {0, 2, 4}};
-  CellResult slower = run;
+  TrialResult slower = run;
   slower.seconds = {0, 3, 6};
-  CellResult never = run;
+  TrialResult never = run;
   never.error = {1, 1, 1};
   EXPECT_EQ(seconds_to(std::vector{run, slower, never}, 0.1).median, 3);
   EXPECT_TRUE(std::isinf(seconds_to(std::vector{run, never, never}, 0.1).median));
 }
 
-TEST(UnequalMachines, CellsKeepSimulatedSeconds) {
+TEST(UnequalMachines, TrialsKeepSimulatedSeconds) {
   Scale scale = quick_scale();
   scale.seeds = 1;
-  const Cell cell = work_cells(scale, WorkMethod::automatic, work_rules().back())[0];
-  const auto problem = prepare(cell.config);
+  const Trial trial = work_trials(scale, WorkMethod::automatic, work_rules().back())[0];
+  const auto problem = prepare(trial.config);
   ASSERT_TRUE(problem);
-  const auto finished = run_cell(cell, *problem, {});
+  const auto finished = run_trial(trial, *problem, {});
   ASSERT_TRUE(finished && *finished);
   const auto& [result, record] = **finished;
   EXPECT_GT(result.seconds.back(), 0);

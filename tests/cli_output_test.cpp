@@ -57,14 +57,14 @@ TEST_F(CommandLineOutput, AFullDiskUnderStandardOutputIsAnError) {
        {"train good.svm --rounds 2 --json", "train good.svm --rounds 2", "data list",
         "data list --json", "theory good.svm --agents 2", "predict m.json good.svm",
         "predict m.json good.svm --out p.txt", "compare good.svm --methods nids --rounds 2"}) {
-    const Ended ended = grove(command + " >/dev/full 2>said.txt || (exit $?)");
+    const Ended ended = grove(command + " >/dev/full 2>error.txt || (exit $?)");
     EXPECT_EQ(ended.code, 2) << command;
-    EXPECT_NE(read_file(folder / "said.txt")->find("grove: standard output: "), std::string::npos)
+    EXPECT_NE(read_file(folder / "error.txt")->find("grove: standard output: "), std::string::npos)
         << command;
   }
 }
 
-/// A server that takes connections and never says anything.
+/// A server that accepts connections and never answers.
 struct Silence {
   Silence() {
     sockaddr_in address{.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -103,12 +103,12 @@ TEST_F(CommandLineOutput, WritesThroughLinksAndIntoPipesInsteadOfReplacingThem) 
   EXPECT_GT(fs::file_size(folder / "elsewhere" / "p.svg"), 1000u);
 
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
-  std::string heard;
-  std::jthread reader([&] { heard = *read_file(folder / "pipe"); });
+  std::string received;
+  std::jthread reader([&] { received = *read_file(folder / "pipe"); });
   ASSERT_EQ(grove("train good.svm --rounds 1 --record pipe").code, 0);
   EXPECT_TRUE(fs::is_fifo(folder / "pipe"));
   reader.join();
-  EXPECT_TRUE(record_from_json(nlohmann::json::parse(heard)));
+  EXPECT_TRUE(record_from_json(nlohmann::json::parse(received)));
 }
 
 TEST_F(CommandLineOutput, EveryOutputNeedsAFileOfItsOwn) {
@@ -187,7 +187,7 @@ TEST_F(CommandLineOutput, DamagedModelsAreNamedInPlainWords) {
   }
 }
 
-// The model is 2 a + 0 b by hand: margins 2 and -2, whose signs say the class.
+// The model is 2 a + 0 b by hand: margins 2 and -2, whose signs give the class.
 TEST_F(CommandLineOutput, PredictsDataWithoutLabelsFromAllItsFeatures) {
   Model model{.version = "test",
               .loss = LogisticLoss{},

@@ -3,13 +3,14 @@
 #include <cstdio>
 #include <set>
 
+#include "grove/base/printable.h"
 #include "grove/setup/config_file.h"
 #include "processes.h"
 
 namespace grove::app {
 namespace {
 
-/// Returns where a config file, if any, set options.
+/// Sets the options. Returns the places at which a config file, if any, set some of them.
 Result<OptionPlaces> apply(const Command& command,
                            const std::map<std::string, std::string>& given) {
   OptionPlaces places;
@@ -31,7 +32,7 @@ Result<OptionPlaces> apply(const Command& command,
 }  // namespace
 
 int fail(const Error& error) {
-  if (is_root()) fmt::print(stderr, "grove: {}\n", error.text());
+  if (is_root()) fmt::print(stderr, "grove: {}\n", printable(error.text()));
   return bad_input;
 }
 

@@ -10,14 +10,16 @@
 namespace grove::app {
 
 /// Exit codes scripts rely on.
-/// `ended_by_user`: as a shell reports a program that Ctrl-C ended.
+/// `ended_by_user` is the code with which a shell reports a program that Ctrl-C ended.
 enum ExitCode { ok = 0, bad_input = 2, diverged = 3, transport_failed = 4, ended_by_user = 130 };
 
-/// A word on the command line without a flag: the value of the option of that name.
+/// An argument without a flag: the value of the option of that name.
 struct Positional {
   std::string option;
   bool required = false;
+  bool several = false;  ///< one or more arguments; the option gets them joined by argument_end
 };
+inline constexpr char argument_end = '\0';  ///< the one character that no argument contains
 
 /// A subcommand as the command line sees it. Options are bound to state that `run` owns.
 struct Command {
@@ -25,23 +27,24 @@ struct Command {
   std::string summary;
   std::vector<Positional> positionals;
   std::vector<Option> options;
-  std::function<Result<int>()> run;  ///< the exit code, or what the user is to mend
+  std::function<Result<int>()> run;  ///< the exit code, or the mistake in the input
   bool takes_config = false;         ///< --config FILE.toml sets any option; flags win
 };
 
 /// Sets the given options (by name), those of a --config file first, and runs the command.
 int execute(const Command& command, const std::map<std::string, std::string>& given);
 
-/// Prints "grove: where: what" and returns the exit code of bad input.
+/// Prints "grove: where: what" on standard error and returns the exit code of bad input.
 int fail(const Error& error);
 
 inline constexpr const char* data_summary = "list known public data sets, or get one";
-inline constexpr const char* network_summary = "try a network of peers out on this machine";
-inline constexpr const char* peer_summary = "run one agent of a real network";
+inline constexpr const char* network_summary = "try out a network of peers on this machine";
+inline constexpr const char* peer_summary = "run one agent of a network of machines";
 
 Command train_command();
 Command compare_command();
 Command predict_command();
+Command plot_command();
 Command data_command();
 Command reproduce_command();
 Command theory_command();

@@ -53,7 +53,7 @@ int get(const DataSettings& settings) {
   if (!settings.mirror.empty()) options.base_url = settings.mirror;
   options.progress = [&](const FetchProgress& progress) {
     if (visible)
-      fmt::print(stderr, "\r\033[K{} {} of {}", settings.name,
+      fmt::print(stderr, "\r\033[K{}: {} of {} downloaded", settings.name,
                  human_bytes(static_cast<double>(progress.received_bytes)),
                  human_bytes(static_cast<double>(progress.total_bytes)));
     return !interrupted();
@@ -89,13 +89,14 @@ Command data_command() {
                   .positionals = {{"action", true}, {"name"}},
                   .run = [settings] { return run_data(*settings); }};
   auto& options = command.options;
-  options.push_back(text_option({"action", "list | get", "what to do", "Data"}, settings->action));
-  options.push_back(text_option({"name", "NAME", "the set to get", "Data"}, settings->name));
-  options.push_back(text_option({"out", "DIR", "folder to put it in (.)", "Data"}, settings->out));
-  options.push_back(
-      text_option({"mirror", "URL", "another site with the same paths", "Data"}, settings->mirror));
-  options.push_back(
-      text_option({"url", "URL", "the address of the file itself", "Data"}, settings->url));
+  options.push_back(text_option({"action", "list | get", "list the sets, or download one", "Data"},
+                                settings->action));
+  options.push_back(text_option({"name", "NAME", "the set to download", "Data"}, settings->name));
+  options.push_back(text_option({"out", "DIR", "folder for the file (.)", "Data"}, settings->out));
+  options.push_back(text_option(
+      {"mirror", "URL", "another site with the same paths below it", "Data"}, settings->mirror));
+  options.push_back(text_option(
+      {"url", "URL", "address of the file, instead of the known one", "Data"}, settings->url));
   add_quiet_and_json(settings->outputs, options);
   return command;
 }

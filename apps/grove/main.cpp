@@ -11,9 +11,9 @@
 
 #include "command.h"
 #include "full_program.h"
-#include "grove/base/text.h"
 #include "grove/record/version.h"
 #include "processes.h"
+#include "usage.h"
 
 namespace {
 
@@ -23,6 +23,7 @@ using grove::app::Command;
 /// What CLI11 fills in for one subcommand, by option name.
 struct Filled {
   std::map<std::string, std::string> values;
+  std::map<std::string, std::vector<std::string>> lists;  ///< of positionals that take several
   std::map<std::string, bool> switches;
   std::map<std::string, std::vector<CLI::Option*>>
       flags;  ///< a positional and a flag may share a name
@@ -40,9 +41,11 @@ CLI::App* add_command(CLI::App& program, const Command& command, Filled& filled)
   }
   for (const auto& positional : command.positionals) {
     const Option* option = grove::find_option(command.options, positional.option);
-    filled.flags[option->name].push_back(
-        sub->add_option(option->name, filled.values[option->name], option->help)
-            ->type_name(option->value));
+    CLI::Option* argument =
+        positional.several
+            ? sub->add_option(option->name, filled.lists[option->name], option->help)
+            : sub->add_option(option->name, filled.values[option->name], option->help);
+    filled.flags[option->name].push_back(argument->type_name(option->value));
   }
   if (command.takes_config)
     filled.flags["config"].push_back(
@@ -54,6 +57,10 @@ CLI::App* add_command(CLI::App& program, const Command& command, Filled& filled)
 
 /// Switches take values too: --intercept=false.
 std::string value_of(const std::string& name, const Filled& filled) {
+  if (const auto list = filled.lists.find(name);
+      list != filled.lists.end() && !list->second.empty())
+    return fmt::format("{}",
+                       fmt::join(list->second, std::string_view(&grove::app::argument_end, 1)));
   const auto found = filled.switches.find(name);
   if (found == filled.switches.end()) return filled.values.at(name);
   return found->second ? "true" : "false";
@@ -67,32 +74,6 @@ std::map<std::string, std::string> given_options(const Filled& filled) {
   return given;
 }
 
-/// CLI11's message, or the closest known command or flag when one was mistyped.
-std::string explain(const CLI::Error& error, int argc, char** argv,
-                    const std::vector<Command>& commands) {
-  std::vector<std::string> names;
-  for (const Command& command : commands) names.push_back(command.name);
-  if (argc > 1 && argv[1][0] != '-' && std::ranges::find(names, argv[1]) == names.end()) {
-    const auto near = grove::closest(argv[1], names);
-    return fmt::format("'{}' is unknown; expected one of: {}{}", argv[1], fmt::join(names, ", "),
-                       near ? "; did you mean " + *near + "?" : "");
-  }
-  std::string message = error.what();
-  names.clear();
-  for (const Command& command : commands)
-    if (argc > 1 && command.name == argv[1])
-      for (const Option& option : command.options) names.push_back("--" + option.name);
-  for (int k = 2; k < argc; ++k) {
-    const std::string_view argument(argv[k]);
-    const std::string word(argument.substr(0, argument.find('=')));
-    if (!word.starts_with("--") || std::ranges::find(names, word) != names.end()) continue;
-    if (const auto near = grove::closest(word, names))
-      return fmt::format("{}: unknown option; did you mean {}?", word, *near);
-  }
-  if (const auto line = message.find('\n'); line != std::string::npos) message.resize(line);
-  return message;
-}
-
 int run_program(int argc, char** argv) {
   CLI::App program{
       "Grove trains a model across unequal machines, with no server and no data "
@@ -100,9 +81,9 @@ int run_program(int argc, char** argv) {
   program.set_version_flag("--version", std::string("grove ") + grove::version);
   program.require_subcommand(1);
   const std::vector<Command> commands = {
-      grove::app::train_command(), grove::app::predict_command(),   grove::app::compare_command(),
-      grove::app::data_command(),  grove::app::reproduce_command(), grove::app::theory_command(),
-      grove::app::peer_command(),  grove::app::network_command()};
+      grove::app::train_command(),  grove::app::predict_command(), grove::app::compare_command(),
+      grove::app::plot_command(),   grove::app::data_command(),    grove::app::reproduce_command(),
+      grove::app::theory_command(), grove::app::peer_command(),    grove::app::network_command()};
   std::vector<Filled> filled(commands.size());
   std::vector<CLI::App*> subs;
   for (std::size_t k = 0; k < commands.size(); ++k)
@@ -112,7 +93,7 @@ int run_program(int argc, char** argv) {
   } catch (const CLI::Success& help_or_version) {
     return program.exit(help_or_version);
   } catch (const CLI::Error& error) {
-    return grove::app::fail({"", explain(error, argc, argv, commands)});
+    return grove::app::fail({"", grove::app::usage_error(argc, argv, commands, error.what())});
   }
   for (std::size_t k = 0; k < commands.size(); ++k) {
     if (!subs[k]->parsed()) continue;
@@ -132,7 +113,10 @@ int run_program(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int given_argc, char** given_argv) {
+  std::vector<char*> arguments = grove::app::with_help_as_flag(given_argc, given_argv);
+  const int argc = static_cast<int>(arguments.size()) - 1;  // the last is null, as main() has it
+  char** argv = arguments.data();
   grove::app::become_full_program_if_needed(argc, argv);
   std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not cost the files still to write
   const grove::app::Processes processes;

@@ -28,8 +28,8 @@ struct NetworkSettings {
   Outputs outputs;
 };
 
-/// What every peer says of itself; null where one does not answer. All are asked at once: a hung
-/// peer takes its whole time limit.
+/// The status of every peer; null for a peer that does not answer. All are queried at once, as a
+/// hung peer takes its whole time limit.
 std::vector<json> ask_all(const Layout& layout, const peer::TlsIdentity& identity) {
   std::vector<std::future<json>> asked;
   for (const auto& peer : layout.peers)
@@ -42,15 +42,15 @@ std::vector<json> ask_all(const Layout& layout, const peer::TlsIdentity& identit
   return answers;
 }
 
-/// What a peer that has ended left behind; null: nothing, it runs or was killed.
+/// The summary that a peer writes when it ends; null: the peer runs or was killed.
 json summary_of(const Layout::Peer& peer) {
   const auto text = read_file(peer.folder / "state" / "summary.json");
   auto summary = text ? json::parse(*text, nullptr, false) : json(nullptr);
   return summary.is_object() && summary.contains("outcome") ? summary : json(nullptr);
 }
 
-/// Peers that were told different things refuse each other for ever.
-std::optional<Error> quarrel(const std::vector<json>& answers) {
+/// Peers with different configurations reject each other for ever: the first such pair, if any.
+std::optional<Error> configuration_conflict(const std::vector<json>& answers) {
   for (const json& answer : answers) {
     if (answer.is_null()) continue;
     for (const json& link : answer.at("links"))
@@ -135,12 +135,12 @@ int init(const NetworkSettings& settings) {
   const auto layout = peer::make_layout(settings.layout);
   if (!layout) return fail(layout.error());
   if (!settings.outputs.quiet)
-    fmt::print("{} peers in {}. Start them with: grove network up {}\n", layout->peers.size(),
+    fmt::print("Wrote {} peers to {}. Start them with: grove network up {}\n", layout->peers.size(),
                settings.layout.out, settings.layout.out);
   return ok;
 }
 
-void tell_end(const Layout& layout, const Supervisor& supervisor) {
+void print_failures(const Layout& layout, const Supervisor& supervisor) {
   for (std::size_t k = 0; k < layout.peers.size(); ++k)
     if (supervisor.state(k) == Supervisor::State::failed)
       fmt::print(stderr, "grove: {}: failed; see {}\n", layout.peers[k].name,
@@ -151,27 +151,27 @@ int up(const NetworkSettings& settings, const Layout& layout, const peer::TlsIde
   watch_for_interrupts();
   Supervisor supervisor(layout, "/proc/self/exe");
   LiveTable table(layout, !settings.outputs.quiet && ::isatty(STDERR_FILENO));
-  std::optional<Error> trouble;
+  std::optional<Error> conflict;
   double next_look = monotonic_seconds() + table.seconds_between_updates();
   do {
     supervisor.poll(monotonic_seconds());
-    // All or nothing: without a member that cannot run, the others would wait for it in vain.
-    if (interrupted() || supervisor.any_failed() || trouble) supervisor.terminate();
+    // The others would wait for ever for a member that cannot run.
+    if (interrupted() || supervisor.any_failed() || conflict) supervisor.terminate();
     if (monotonic_seconds() >= next_look) {
       const std::vector<json> answers = ask_all(layout, identity);
-      if (!trouble) trouble = quarrel(answers);
+      if (!conflict) conflict = configuration_conflict(answers);
       table.update(answers, supervisor);
       next_look = monotonic_seconds() + table.seconds_between_updates();
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   } while (supervisor.any_running());
   table.update(ended(layout), supervisor);
-  if (trouble) fail(*trouble);
-  tell_end(layout, supervisor);
+  if (conflict) fail(*conflict);
+  print_failures(layout, supervisor);
   if (supervisor.all_converged()) {
     if (!settings.outputs.quiet)
-      fmt::print("{} peers converged; models: {}/*/state/model.json\n", layout.peers.size(),
-                 layout.folder.string());
+      fmt::print("All {} peers converged; their models are {}/*/state/model.json\n",
+                 layout.peers.size(), layout.folder.string());
     return ok;
   }
   fmt::print(stderr, "grove: network up: ended before every peer had converged\n");
@@ -198,10 +198,10 @@ int show_status(const NetworkSettings& settings, const Layout& layout,
 }
 
 int down(const NetworkSettings& settings, const Layout& layout, const peer::TlsIdentity& identity) {
-  std::size_t told = 0;
-  for (const auto& peer : layout.peers) told += static_cast<bool>(ask_stop(peer, identity));
+  std::size_t reached = 0;
+  for (const auto& peer : layout.peers) reached += static_cast<bool>(ask_stop(peer, identity));
   if (!settings.outputs.quiet)
-    fmt::print("told {} of {} peers to stop\n", told, layout.peers.size());
+    fmt::print("Asked {} of {} peers to stop.\n", reached, layout.peers.size());
   return ok;
 }
 
@@ -235,8 +235,10 @@ Command network_command() {
                   .run = [settings] { return run_network(*settings); },
                   .takes_config = true};
   auto& options = command.options;
-  options.push_back(text_option({"action", "init | up | status | down", "what to do", "Network"},
-                                settings->action));
+  options.push_back(
+      text_option({"action", "init | up | status | down",
+                   "write the configurations, start, show or stop the peers", "Network"},
+                  settings->action));
   options.push_back(text_option({"dir", "DIR", "folder of the network", "Network"}, settings->dir));
   add_quiet_and_json(settings->outputs, options);
   return command;

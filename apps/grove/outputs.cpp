@@ -8,9 +8,9 @@
 #include <system_error>
 
 #include "grove/base/file.h"
+#include "grove/base/printable.h"
 #include "grove/record/json_format.h"
 #include "grove/record/plot.h"
-#include "grove/record/summary.h"
 
 namespace grove::app {
 
@@ -20,13 +20,31 @@ void add_quiet_and_json(Outputs& outputs, std::vector<Option>& options) {
       switch_option({"json", "", "print JSON on standard output", "Output"}, outputs.json));
 }
 
+void add_plot_options(Outputs& outputs, std::vector<Option>& options) {
+  options.push_back(text_option({"plot", "FILE.svg|.png|.pdf|.csv",
+                                 "draw convergence; .csv: write the drawn curves", "Output"},
+                                outputs.plot));
+  options.push_back(text_option(
+      {"csv", "FILE.csv", "write every measured round of every run", "Output"}, outputs.csv));
+  options.push_back(choice_option<PlotAxis>(
+      {"x", "",
+       "what --plot draws convergence over: rounds, bytes sent, seconds (simulated ones if there "
+       "are any) or gradients of single samples (auto: simulated seconds or rounds)",
+       "Output"},
+      outputs.x,
+      {{"auto", PlotAxis::automatic},
+       {"rounds", PlotAxis::rounds},
+       {"bytes", PlotAxis::bytes},
+       {"seconds", PlotAxis::seconds},
+       {"gradients", PlotAxis::gradients}}));
+}
+
 void add_output_options(Outputs& outputs, std::vector<Option>& options) {
   options.push_back(
       text_option({"record", "FILE.json", "write the run record", "Output"}, outputs.record));
   options.push_back(
       text_option({"model", "FILE.json", "write the model", "Output"}, outputs.model));
-  options.push_back(
-      text_option({"plot", "FILE.svg|.png", "draw convergence", "Output"}, outputs.plot));
+  add_plot_options(outputs, options);
   add_quiet_and_json(outputs, options);
 }
 
@@ -37,16 +55,16 @@ void print_result(std::string_view text) {
 }
 
 void print_note(std::string_view text) {
-  const std::string line = fmt::format("note: {}\n", text);
+  const std::string line = fmt::format("note: {}\n", printable(text));
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 Status check_not_input(const std::string& output, const std::vector<std::string>& inputs) {
-  std::error_code ignored;  // one that is not there is no file that could be lost
+  std::error_code ignored;  // a file that does not exist cannot be lost
   for (const std::string& input : inputs)
     if (std::filesystem::is_regular_file(output, ignored) &&
         std::filesystem::equivalent(output, input, ignored))
-      return Error{output, "is what the run reads; expected another name"};
+      return Error{output, "is an input of this command; expected another name"};
   return success();
 }
 
@@ -60,7 +78,8 @@ Status check_outputs(const Outputs& outputs, const std::vector<std::string>& inp
   std::error_code ignored;
   for (const auto& [flag, name] : {std::pair{"--record", outputs.record},
                                    {"--model", outputs.model},
-                                   {"--plot", outputs.plot}}) {
+                                   {"--plot", outputs.plot},
+                                   {"--csv", outputs.csv}}) {
     if (name.empty()) continue;
     if (Status status = check_writable(name); !status) return Error{flag, status.error().text()};
     if (Status status = check_not_input(name, inputs); !status)
@@ -69,10 +88,9 @@ Status check_outputs(const Outputs& outputs, const std::vector<std::string>& inp
     if (replaced && !taken.insert(fs::weakly_canonical(fs::absolute(name), ignored)).second)
       return Error{flag, name + " is already the name of another output; expected a file each"};
   }
-  const auto ending = fs::path(outputs.plot).extension();
-  if (!outputs.plot.empty() && ending != ".svg" && ending != ".png")
-    return Error{"--plot", outputs.plot + ": expected a name ending in .svg or .png"};
-  const Status drawable = outputs.plot.empty() ? success() : can_draw();
+  if (!outputs.csv.empty() && fs::path(outputs.csv).extension() != ".csv")
+    return Error{"--csv", outputs.csv + ": expected a name ending in .csv"};
+  const Status drawable = outputs.plot.empty() ? success() : can_draw(outputs.plot);
   return drawable ? success() : Error{"--plot", drawable.error().text()};
 }
 
@@ -84,13 +102,18 @@ Status write_model(const std::string& path, const Model& model) {
   return write_file_atomically(path, json_text(to_json(model)));
 }
 
-Status write_plot(const std::string& path, const NamedRuns& runs) {
-  const Figure figure = convergence_figure(runs);
+Status write_convergence(const Outputs& outputs, const std::vector<RunSeries>& series) {
+  if (!outputs.csv.empty())
+    if (Status status = write_file_atomically(outputs.csv, trace_csv(series)); !status)
+      return status;
+  if (outputs.plot.empty()) return success();
+  const Figure figure = convergence_figure(series, outputs.x);
   const auto shows = [](const Curve& curve) {  // on a logarithmic axis
-    return std::ranges::any_of(curve.y, [](double y) { return y > 0; });
+    return !curve.marks.empty() || std::ranges::any_of(curve.y, [](double y) { return y > 0; });
   };
-  if (std::ranges::any_of(figure.curves, shows)) return draw(figure, path);
-  print_note(path + " is not drawn: the start is the optimum, so there is no convergence to show");
+  if (std::ranges::any_of(figure.curves, shows)) return draw(figure, outputs.plot);
+  print_note(outputs.plot +
+             " is not drawn: the start is the optimum, so there is no convergence to show");
   return success();
 }
 

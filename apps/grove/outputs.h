@@ -2,9 +2,9 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "grove/record/convergence.h"
 #include "grove/record/model.h"
 #include "grove/record/record.h"
 #include "grove/setup/config.h"
@@ -12,21 +12,24 @@
 
 namespace grove::app {
 
-/// Where results go. Empty: nowhere.
+/// The files for results. Empty: none.
 struct Outputs {
-  std::string record, model, plot;
+  std::string record, model, plot, csv;
+  PlotAxis x = PlotAxis::automatic;  ///< of the plot
   bool quiet = false;
   bool json = false;
 };
 
 void add_quiet_and_json(Outputs& outputs, std::vector<Option>& options);
+/// --plot, --csv and --x.
+void add_plot_options(Outputs& outputs, std::vector<Option>& options);
 void add_output_options(Outputs& outputs, std::vector<Option>& options);
 
-/// Prints what was asked for on standard output. Throws where it cannot be written, unless the
-/// reader has gone: `grove ... | head` is no failure.
+/// Prints a result on standard output. Throws where it cannot be written, unless the reader of the
+/// pipe has ended: `grove ... | head` is no failure.
 void print_result(std::string_view text);
 
-/// Prints a remark on standard error, if anyone listens.
+/// Prints a remark on standard error.
 void print_note(std::string_view text);
 
 /// Refuses an output that would replace one of these files.
@@ -35,14 +38,13 @@ Status check_not_input(const std::string& output, const std::vector<std::string>
 /// Refuses file names that could not be written in the end, before any work is done.
 Status check_outputs(const Outputs& outputs, const std::vector<std::string>& inputs);
 
-/// What a run may read.
+/// The files that a run may read.
 std::vector<std::string> inputs_of(const Config& config);
-
-using NamedRuns = std::vector<std::pair<std::string, RunRecord>>;
 
 Status write_record(const std::string& path, const RunRecord& record);
 Status write_model(const std::string& path, const Model& model);
-/// Draws convergence. Runs that began at the optimum leave nothing to draw: a note, and no file.
-Status write_plot(const std::string& path, const NamedRuns& runs);
+/// Writes the convergence of the runs as --plot and --csv ask. Runs that start at the optimum leave
+/// nothing to draw: a note, and no picture.
+Status write_convergence(const Outputs& outputs, const std::vector<RunSeries>& series);
 
 }  // namespace grove::app

@@ -38,7 +38,7 @@ Command peer_command() {
   Command command{
       .name = "peer", .summary = peer_summary, .run = [config_file] { return run(*config_file); }};
   command.options.push_back(
-      text_option({"config", "FILE.toml", "what the peer is told", "Peer"}, *config_file));
+      text_option({"config", "FILE.toml", "configuration of the peer", "Peer"}, *config_file));
   return command;
 }
 

@@ -9,6 +9,7 @@
 #include "grove/data/labels.h"
 #include "grove/record/json_format.h"
 #include "grove/record/model.h"
+#include "grove/record/plot.h"
 #include "outputs.h"
 
 namespace grove::app {
@@ -52,7 +53,7 @@ Result<Prediction> predict(const PredictSettings& settings, const Model& model) 
                         .labelled = dataset->samples.targets.allFinite()};
   if (!prediction.margins.allFinite())
     return Error{settings.data,
-                 "values are so large that predictions overflow; expected features "
+                 "the values are so large that predictions overflow; expected features "
                  "of the size that the model was trained on"};
   if (!prediction.labelled) return prediction;
   if (!model.labels || apply_labels(*model.labels, *dataset))
@@ -60,16 +61,20 @@ Result<Prediction> predict(const PredictSettings& settings, const Model& model) 
   return prediction;
 }
 
-/// One line per sample: label and probability of the positive class, or the predicted number.
-std::string prediction_lines(const Model& model, const Vector& margins) {
-  std::string lines;
-  for (double margin : margins) {
-    if (model.labels)
-      lines += fmt::format("{} {}\n", label_text(*model.labels, margin > 0),
-                           exact(1 / (1 + std::exp(-margin))));
-    else
-      lines += exact(margin) + "\n";
+double probability_of(double margin) { return 1 / (1 + std::exp(-margin)); }
+
+/// CSV with a header and one line per sample: the predicted label and the probability of the class
+/// that the header names, or the predicted number.
+std::string prediction_csv(const Model& model, const Vector& margins) {
+  if (!model.labels) {
+    std::string lines = "predicted_value\n";
+    for (const double margin : margins) lines += exact(margin) + "\n";
+    return lines;
   }
+  const std::string labels[] = {label_text(*model.labels, false), label_text(*model.labels, true)};
+  std::string lines = fmt::format("predicted_label,{}\n", csv_field("probability_of_" + labels[1]));
+  for (const double margin : margins)
+    lines += fmt::format("{},{}\n", csv_field(labels[margin > 0]), exact(probability_of(margin)));
   return lines;
 }
 
@@ -97,14 +102,20 @@ std::string scores_text(const Prediction& prediction) {
   return text;
 }
 
-nlohmann::json prediction_json(const Prediction& prediction) {
+nlohmann::json prediction_json(const Model& model, const Prediction& prediction) {
   nlohmann::json scores = nlohmann::json::object();
   if (prediction.scores)
     for (const auto& [key, title, value] : named(*prediction.scores))
       if (value) scores[key] = *value;
-  return {{"format", "grove-prediction/1"},
-          {"scores", scores},
-          {"margins", std::vector<double>(prediction.margins.begin(), prediction.margins.end())}};
+  nlohmann::json result = {
+      {"format", "grove-prediction/1"},
+      {"scores", scores},
+      {"margins", std::vector<double>(prediction.margins.begin(), prediction.margins.end())}};
+  if (!model.labels) return result;
+  result["labels"] = labels_json(model.labels);
+  for (const double margin : prediction.margins)
+    result["probabilities_of_positive"].push_back(probability_of(margin));
+  return result;
 }
 
 Result<int> run_predict(const PredictSettings& settings) {
@@ -114,12 +125,12 @@ Result<int> run_predict(const PredictSettings& settings) {
   if (!model) return model.error();
   const auto prediction = predict(settings, *model);
   if (!prediction) return prediction.error();
-  const std::string lines = prediction_lines(*model, prediction->margins);
+  const std::string lines = prediction_csv(*model, prediction->margins);
   if (!settings.out.empty()) {
     if (Status status = write_file_atomically(settings.out, lines); !status) return status.error();
   }
   if (settings.outputs.json) {
-    print_result(json_text(prediction_json(*prediction)));
+    print_result(json_text(prediction_json(*model, *prediction)));
     return ok;
   }
   // Without --out the predictions are the output, so the scores must not mix with them.
@@ -153,9 +164,10 @@ Command predict_command() {
       settings->label_column));
   options.push_back(
       count_option({"seed", "S", "seed of synthetic data (1)", "Input"}, settings->seed, 0));
-  options.push_back(
-      text_option({"out", "FILE", "write predictions there instead of standard output", "Output"},
-                  settings->out));
+  options.push_back(text_option(
+      {"out", "FILE.csv",
+       "write the predictions (CSV with a header) there instead of standard output", "Output"},
+      settings->out));
   add_quiet_and_json(settings->outputs, options);
   return command;
 }

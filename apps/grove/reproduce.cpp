@@ -14,8 +14,6 @@
 namespace grove::app {
 namespace {
 
-constexpr int interrupted_code = 130;  // what shells give for Ctrl-C
-
 struct ReproduceSettings {
   std::string figure = "all";
   std::string data;
@@ -25,14 +23,21 @@ struct ReproduceSettings {
   bool quiet = false;
 };
 
-/// A run stays on one thread, so its processor time is what it would take on an idle machine.
+/// A run stays on one thread: its processor time is its wall time on an idle machine.
 double thread_seconds() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// "137/1200 runs, 3 min 05 s left", rewritten in place on a terminal.
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm date{};
+  ::gmtime_r(&now, &date);
+  return fmt::format("{}-{:02}-{:02}", 1900 + date.tm_year, 1 + date.tm_mon, date.tm_mday);
+}
+
+/// "reproduce: run 137 of 1200, about 3 min 05 s left", rewritten in place on a terminal.
 class JobLine {
  public:
   explicit JobLine(bool quiet)
@@ -45,8 +50,8 @@ class JobLine {
     if (!visible_) return;
     const double left = (monotonic_seconds() - began_) / progress.effort_run *
                         std::max(0.0, progress.effort - progress.effort_done);
-    fmt::print(stderr, "\r\033[Kreproduce {}/{} runs{}", progress.cells_done, progress.cells,
-               std::isfinite(left) ? ", " + human_seconds(left) + " left" : "");
+    fmt::print(stderr, "\r\033[Kreproduce: run {} of {}{}", progress.trials_done, progress.trials,
+               std::isfinite(left) ? ", about " + human_seconds(left) + " left" : "");
     std::fflush(stderr);
   }
 
@@ -67,6 +72,7 @@ Result<std::optional<experiments::Findings>> run_job(const ReproduceSettings& se
   experiments::ReproduceOptions options;
   options.scale = scale_of(settings);
   options.out = settings.out;
+  options.date = today();
   if (settings.figure == "work")
     options.figures = {experiments::work_figure};
   else if (settings.figure != "all")
@@ -83,18 +89,18 @@ int reproduce(const ReproduceSettings& settings) {
   const auto findings = run_job(settings);
   if (!findings) return fail(findings.error());
   if (!*findings) {
-    fmt::print(stderr, "grove: interrupted; the same command goes on from here\n");
-    return interrupted_code;
+    fmt::print(stderr, "grove: interrupted; the same command continues from the finished runs\n");
+    return ended_by_user;
   }
   if (!settings.quiet)
-    fmt::print("wrote report.html, report.md, pictures (svg, png), csv and records to {}\n",
+    fmt::print("Wrote report.html, report.md, figures (SVG, PNG, CSV) and run records to {}.\n",
                settings.out);
   return ok;
 }
 
 Option figure_option(std::string& target) {
   return choice_option<std::string>(
-      {"figure", "", "which of the paper's figures, or work on unequal machines (all)", "Job"},
+      {"figure", "", "a figure of the paper, or local steps on unequal machines (all)", "Job"},
       target, {{"1", "1"}, {"2", "2"}, {"3", "3"}, {"work", "work"}, {"all", "all"}});
 }
 
@@ -104,20 +110,23 @@ Command reproduce_command() {
   auto settings = std::make_shared<ReproduceSettings>();
   return {
       .name = "reproduce",
-      .summary = "the paper's experiments, drawn again beside what it reports",
+      .summary = "repeat the paper's experiments and compare with its numbers",
       .positionals = {},
       .options =
           {figure_option(settings->figure),
            text_option({"data", "FILE", "ijcnn1 (a built-in set like it)", "Job"}, settings->data),
            text_option({"out", "DIR",
-                        "where results go (grove-reproduce); finished runs "
-                        "found there are not run again",
+                        "folder for the results (grove-reproduce); runs that are "
+                        "finished there are not repeated",
                         "Job"},
                        settings->out),
-           count_option({"seeds", "N", "samples, graphs and batches (10)", "Job"}, settings->seeds,
-                        1),
-           switch_option({"quick", "", "a small form of everything", "Job"}, settings->quick),
-           switch_option({"quiet", "", "print nothing but errors", "Output"}, settings->quiet)},
+           count_option(
+               {"seeds", "N", "number of seeds; each draws samples, graph and batches (10)", "Job"},
+               settings->seeds, 1),
+           switch_option(
+               {"quick", "", "a small version of every figure, to check that all works", "Job"},
+               settings->quick),
+           switch_option({"quiet", "", "print errors only", "Output"}, settings->quiet)},
       .run = [settings] { return reproduce(*settings); }};
 }
 

@@ -10,12 +10,14 @@ namespace grove::app {
 /// Seconds since some fixed moment; never jumps.
 double monotonic_seconds();
 
-/// Ctrl-C and SIGTERM end the program at once, with one line and the exit code of a user's wish:
-/// while data is read and the optimum solved for, there is nothing to keep.
+/// From now on Ctrl-C and SIGTERM end the program at once, with one line and the exit code
+/// ended_by_user: while data is read and the reference solved there is nothing to save.
 void leave_on_interrupt();
 
-/// From here on the first of them asks for a clean end; another ends the program at once.
+/// From now on the first such signal requests a clean end; the second ends the program at once.
 void watch_for_interrupts();
+
+/// Whether a clean end was requested.
 bool interrupted();
 
 /// A measure at a round.
@@ -42,8 +44,8 @@ class ProgressLine {
   bool drawn_ = false;
   double began_;
   double last_shown_ = -1;
-  Reading start_;  ///< stationarity
-  Reading apart_;  ///< the largest disagreement
+  Reading start_stationarity_;
+  Reading largest_consensus_error_;
 };
 
 /// Hooks that time a run, show its progress and let Ctrl-C end it.

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "command.h"
+#include "grove/base/printable.h"
 #include "grove/record/json_format.h"
 #include "grove/record/summary.h"
 #include "grove/train/run.h"
@@ -39,9 +40,8 @@ Status write_outputs(const TrainSettings& settings, const RunRecord& record) {
   if (!outputs.model.empty() && record.outcome.status != RunStatus::diverged)
     if (Status status = write_model(outputs.model, model_of(settings.config, record)); !status)
       return status;
-  if (!outputs.plot.empty())
-    return write_plot(outputs.plot, {{name_of(settings.config.method), record}});
-  return success();
+  if (outputs.plot.empty() && outputs.csv.empty()) return success();
+  return write_convergence(outputs, {{name_of(settings.config.method), {record}}});
 }
 
 int exit_code(RunStatus status) {
@@ -56,12 +56,12 @@ Result<int> report(const TrainSettings& settings, const RunRecord& record) {
   else if (!settings.outputs.quiet)
     print_result(summary_text(record));
   if (record.outcome.status == RunStatus::diverged)
-    fmt::print(stderr, "grove: {}\n", record.outcome.detail);
+    fmt::print(stderr, "grove: {}\n", printable(record.outcome.detail));
   return exit_code(record.outcome.status);
 }
 
 bool shows_trace(const Outputs& outputs) {
-  return !outputs.record.empty() || !outputs.plot.empty() || outputs.json;
+  return !outputs.record.empty() || !outputs.plot.empty() || !outputs.csv.empty() || outputs.json;
 }
 
 Result<int> train(TrainSettings& settings) {

@@ -82,6 +82,17 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(runs[0], runs[1])
         self.assertEqual(three.stdout.count("pg-extra"), one.stdout.count("pg-extra"))
 
+    def test_tuning_and_seeds_give_what_they_give_in_the_simulator(self):
+        options = [*SMALL, "--methods", "druid-vl,nids", "--tune", "--seeds", "2"]
+        one = simulate(*options, "--record", self.file("one.json"), command="compare")
+        two = mpirun(2, *options, "--record", self.file("two.json"), command="compare")
+        self.assertEqual((one.returncode, two.returncode), (0, 0), two.stderr)
+        one, two = read(self.file("one.json")), read(self.file("two.json"))
+        self.assertEqual(len(one["runs"]), 4)
+        self.assertEqual(one["tuning"], two["tuning"])
+        self.assertEqual([essence(run["record"]) for run in one["runs"]],
+                         [essence(run["record"]) for run in two["runs"]])
+
     def test_errors_are_printed_once_with_exit_code_2(self):
         for options, wanted in [(["--agents", "none"], "--agents"),
                                 (["--agents", "2"], "--agents"),
@@ -128,6 +139,23 @@ class CommandLine(unittest.TestCase):
                        "--record", self.file("three.json"))
         self.assertEqual(three.returncode, 0, three.stderr)
         self.assertEqual(essence(read(self.file("one.json"))), essence(read(self.file("three.json"))))
+
+    def test_shards_that_no_process_reads_are_named(self):
+        for rank in range(4):
+            pathlib.Path(self.file(f"part-{rank}.svm")).write_text("1 1:0.5\n-1 1:-0.25\n1 2:1\n")
+        two = mpirun(2, "--shards", self.file("part-{rank}.svm"), "--rounds", "2", "--record",
+                     self.file("two.json"))
+        self.assertEqual(two.returncode, 0, two.stderr)
+        notes = [line for line in two.stderr.splitlines() if "not read" in line]
+        self.assertEqual(len(notes), 1, two.stderr)
+        for part in ["2 files", "part-2.svm to ", "part-3.svm", "2 processes", "expected 4"]:
+            self.assertIn(part, notes[0])
+        self.assertEqual(sum("not read" in note for note in read(self.file("two.json"))["notes"]), 1)
+        for rank in (2, 3):
+            pathlib.Path(self.file(f"part-{rank}.svm")).unlink()
+        two = mpirun(2, "--shards", self.file("part-{rank}.svm"), "--rounds", "2")
+        self.assertEqual(two.returncode, 0, two.stderr)
+        self.assertNotIn("not read", two.stderr)
 
     def test_shards_with_other_columns_are_refused(self):
         for rank, header in enumerate(["a,b,y", "b,a,y"]):
@@ -199,9 +227,9 @@ class CommandLine(unittest.TestCase):
         _, errors = job.communicate(timeout=60)
         self.assertLess(time.monotonic() - killed, 20)
         self.assertEqual(job.returncode, 4, errors)
-        printed = [line for line in errors.splitlines() if line.startswith("grove:")]
-        self.assertEqual(len(printed), 1, errors)
-        self.assertIn("was lost: ended by signal 9", printed[0])
+        reported = [line for line in errors.splitlines() if line.startswith("grove:")]
+        self.assertEqual(len(reported), 1, errors)
+        self.assertIn("was lost: ended by signal 9", reported[0])
         again = mpirun(2, *options, *keep, "--record", self.file("resumed.json"))
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertEqual(essence(read(self.file("whole.json"))), essence(read(self.file("resumed.json"))))
@@ -223,7 +251,7 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(rank["bytes_sent"],
                              rank["vectors_sent"] * (header_bytes + 8 * dimension))
 
-    def test_free_running_publishes_link_weights_of_the_chosen_form_by_default_full(self):
+    def test_free_running_has_matrix_weighted_links_by_default(self):
         options = ["synthetic:ijcnn-like,samples=1200", "--link", "edge", "--free-running", "--graph", "ring",
                    "--l1", "1e-3", "--tolerance", "1e-7", "--rounds", "100000", "--threads", "1"]
         for penalty in ["auto", "low-rank:4", "diagonal"]:

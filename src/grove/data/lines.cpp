@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "grove/base/printable.h"
+
 namespace grove {
 
 std::string_view take_line(std::string_view& rest) {
@@ -17,11 +19,8 @@ Error line_error(std::string_view source, std::size_t line, std::string what) {
 }
 
 std::string shown(std::string_view token) {
-  constexpr std::size_t longest = 40;
-  std::string text = "`";
-  for (const char c : token.substr(0, longest)) text += c >= ' ' && c <= '~' ? c : '?';
-  text += token.size() > longest ? "...`" : "`";
-  return text;
+  constexpr std::size_t characters = 40;
+  return "`" + printable(token, characters) + "`";
 }
 
 }  // namespace grove

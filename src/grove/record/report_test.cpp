@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "grove/base/file.h"
+#include "grove/record/comparison.h"
 #include "grove/record/plot.h"
 #include "grove/record/summary.h"
 
@@ -38,12 +39,17 @@ TEST(Plot, WritesWholeFilesOfTheKindTheNameAsksFor) {
   EXPECT_NE(text.find("first_method"), std::string::npos);
   ASSERT_TRUE(draw(two_lines(), folder / "a.png"));
   EXPECT_EQ(read_file(folder / "a.png")->substr(1, 3), "PNG");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 2);
+  ASSERT_TRUE(draw(two_lines(), folder / "a.pdf"));
+  EXPECT_EQ(read_file(folder / "a.pdf")->substr(0, 5), "%PDF-");
+  ASSERT_TRUE(draw(two_lines(), folder / "a.csv"));
+  EXPECT_NE(read_file(folder / "a.csv")->find("\nsecond,1,0.5,0.4,0.6,\n"), std::string::npos);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 4);
 }
 
 TEST(Plot, RefusesWhatItCannotDraw) {
   const auto folder = fresh_folder("grove-plot-refusals");
-  EXPECT_FALSE(draw(two_lines(), folder / "a.pdf"));
+  EXPECT_FALSE(draw(two_lines(), folder / "a.jpg"));
+  EXPECT_FALSE(can_draw("a.jpg"));
   EXPECT_FALSE(draw(two_lines(), folder / "no-such-folder" / "a.svg"));
   Figure empty = two_lines();
   for (Curve& curve : empty.curves) curve.y = {0, -1, std::nan("")};
@@ -69,9 +75,19 @@ TEST(Summary, SaysHowTheRunEndedAndWhatItCost) {
                    .cost = {.broadcasts = 10, .bytes_sent = 2000}}};
   const std::string text = summary_text(record);
   for (const char* part :
-       {"converged in 1 rounds, 500 ms", "1.00e-09", "1.000e-05", "10 broadcasts", "2 kB"})
+       {"converged in 1 rounds, in 500 ms", "1.00e-09", "1.000e-05", "10 broadcasts", "2 kB"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is missing in\n" << text;
-  EXPECT_EQ(text.find("local steps;"), std::string::npos) << "nobody chose work loads here";
+  EXPECT_EQ(text.find("local steps"), std::string::npos) << "nobody chose work loads here";
+}
+
+TEST(Summary, ShowsNamesOfAnyLanguageAndNoControlCharacters) {
+  RunRecord record{.outcome = {RunStatus::converged, "converged in 1 rounds", 1, 0.5}};
+  record.trace = {{.round = 0}};
+  record.problem.columns = ColumnNames{.features = {"a"}, .label = "Größe"};
+  record.problem.labels = LabelNames{.texts = {"чай", "caf\033[31mé"}};
+  const std::string text = summary_text(record);
+  EXPECT_NE(text.find("target column `Größe`"), std::string::npos) << text;
+  EXPECT_NE(text.find("label чай is class 0 and caf?[31mé is class 1"), std::string::npos) << text;
 }
 
 TEST(Summary, SaysWhatHeldTheRunBack) {
@@ -89,9 +105,12 @@ TEST(Summary, SaysWhyTheBusiestAgentWorksSoMuch) {
   record.agents = {{.work = 1, .speed = 0.1, .work_reason = "others would wait"},
                    {.work = 7, .speed = 1, .work_reason = "agent 0 takes as long"}};
   const std::string text = summary_text(record);
-  EXPECT_NE(text.find("1 to 7 local steps; 7: agent 0 takes as long\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 to 7 local steps per activation; 7: agent 0 takes as long\n"),
+            std::string::npos)
+      << text;
   record.agents.pop_back();
-  EXPECT_NE(summary_text(record).find("1 local step everywhere: others would"), std::string::npos);
+  EXPECT_NE(summary_text(record).find("1 local step per activation at every agent: others would"),
+            std::string::npos);
   record.agents[0].speed.reset();
   EXPECT_EQ(summary_text(record).find("others would wait"), std::string::npos);
 }
@@ -99,29 +118,11 @@ TEST(Summary, SaysWhyTheBusiestAgentWorksSoMuch) {
 TEST(Comparison, SaysWhatHeldEachRunBack) {
   RunRecord record;
   record.trace = {{.round = 0}};
-  EXPECT_EQ(comparison_table({{"nids", record}}).find("why"), std::string::npos);
+  EXPECT_EQ(comparison_table({{"nids", {record}}}).find("why"), std::string::npos);
   RunRecord slow = record;
   slow.explanations = {"the graph is narrow"};
-  const std::string text = comparison_table({{"nids", record}, {"p2d2", slow}});
+  const std::string text = comparison_table({{"nids", {record}}, {"p2d2", {slow}}});
   EXPECT_NE(text.find("why\np2d2           the graph is narrow\n"), std::string::npos) << text;
-}
-
-TEST(Comparison, CountsSimulatedSecondsWhereAllRunsHaveThem) {
-  RunRecord first, second;
-  first.trace = {{.round = 0, .stationarity = 1, .simulated_seconds = 0},
-                 {.round = 1, .stationarity = 0.1, .simulated_seconds = 0.25}};
-  second.trace = {{.round = 0, .stationarity = 1}, {.round = 1, .stationarity = 0.2}};
-  EXPECT_EQ(comparison_table({{"a", first}, {"b", second}}).find("simulated"), std::string::npos);
-  EXPECT_EQ(convergence_figure({{"a", first}, {"b", second}}).x_label, "round");
-  second.trace[0].simulated_seconds = 0;
-  second.trace[1].simulated_seconds = 3;
-  const std::string text = comparison_table({{"a", first}, {"b", second}});
-  for (const char* part : {"  simulated\n", "    250 ms\n", "       3 s\n"})
-    EXPECT_NE(text.find(part), std::string::npos) << part << " is missing in\n" << text;
-  const Figure figure = convergence_figure({{"a", first}, {"b", second}});
-  EXPECT_EQ(figure.x_label, "simulated seconds");
-  EXPECT_EQ(figure.curves[0].x, (std::vector<double>{0, 0.25}));
-  EXPECT_EQ(figure.curves[1].y, (std::vector<double>{1, 0.2}));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "grove/base/file.h"
 #include "grove/base/text.h"
+#include "grove/setup/suggestion.h"
 
 namespace grove {
 namespace {
@@ -46,9 +47,8 @@ std::vector<Entry> in_file_order(const toml::table& table) {
 Error unknown_key(std::string where, std::string_view key, std::span<const Option> options) {
   std::vector<std::string> names;
   for (const Option& option : options) names.push_back(option.name);
-  const auto near = closest(key, names);
-  return Error{std::move(where), fmt::format("unknown key '{}'{}", key,
-                                             near ? "; did you mean '" + *near + "'?" : "")};
+  return Error{std::move(where),
+               fmt::format("unknown key '{}'{}", key, suggestion(key, names))};
 }
 
 }  // namespace

@@ -218,7 +218,7 @@ TEST(ConfigFile, TheFirstMistakeInTheFileIsReportedWhateverTheNames) {
 
 TEST(ConfigFile, AnUnknownKeyIsNamedWithItsLineAndTheClosestKnownOne) {
   EXPECT_EQ(toml_error("agents = 3\n\npenalti = 0.1\n"),
-            ".toml:3: unknown key 'penalti'; did you mean 'penalty'?");
+            ".toml:3: unknown key 'penalti'; did you mean penalty?");
   EXPECT_EQ(toml_error("zebra_crossing = 1\n"), ".toml:1: unknown key 'zebra_crossing'");
 }
 

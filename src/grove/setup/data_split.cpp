@@ -1,6 +1,7 @@
 #include "grove/setup/data_split.h"
 
 #include <cassert>
+#include <filesystem>
 #include <functional>
 #include <set>
 
@@ -106,6 +107,24 @@ Result<DataSplit> read_shards(const Config& config, AgentRange own, Cluster& clu
     return all.error();
   for (const auto& shard : *rows) dealt.shards.push_back(take_rows(samples, shard));
   return dealt;
+}
+
+std::optional<std::string> note_on_unread_shards(const std::string& pattern, int processes) {
+  const auto exists = [&](int rank) {
+    std::error_code ignored;  // what cannot be looked at cannot be read either
+    return std::filesystem::exists(shard_name(pattern, rank), ignored);
+  };
+  int end = processes;
+  while (exists(end)) ++end;
+  const int unread = end - processes;
+  if (unread == 0) return std::nullopt;
+  const std::string first = shard_name(pattern, processes);
+  return fmt::format(
+      "--shards: {} not read, as there {}; expected {} processes to read all of them",
+      unread == 1
+          ? first + " is"
+          : fmt::format("{} files ({} to {}) are", unread, first, shard_name(pattern, end - 1)),
+      processes == 1 ? "is 1 process" : fmt::format("are {} processes", processes), end);
 }
 
 }  // namespace grove

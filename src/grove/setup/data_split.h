@@ -25,4 +25,7 @@ Result<DataSplit> split_data(const Config& config, AgentRange range);
 /// number of features are settled among the processes; no sample leaves its own. Collective.
 Result<DataSplit> read_shards(const Config& config, AgentRange own, Cluster& cluster);
 
+/// A remark if files of the pattern --shards exist beyond those that `processes` processes read.
+std::optional<std::string> note_on_unread_shards(const std::string& pattern, int processes);
+
 }  // namespace grove

@@ -6,6 +6,7 @@
 
 #include "grove/runtime/async_simulator.h"
 #include "grove/runtime/simulator.h"
+#include "grove/setup/data_split.h"
 #include "grove/setup/method_setup.h"
 #include "grove/train/async_training.h"
 #include "grove/train/checkpoint.h"
@@ -287,6 +288,9 @@ Result<PreparedProblem> prepare(const Config& config, Cluster* cluster) {
   if (!instance) return instance.error();
   if (Status status = check_start(config, *instance); !status) return status.error();
   PreparedProblem problem{.instance = std::move(*instance), .reference = {}, .notes = {}};
+  if (cluster != nullptr && !config.shards.empty())
+    if (auto note = note_on_unread_shards(config.shards, cluster->size()))
+      problem.notes.push_back(std::move(*note));
   if (config.no_reference) return problem;
   auto reference = solve_reference(*problem.instance.mean, problem.instance.regularizer);
   if (reference)

@@ -1,4 +1,4 @@
-#include "experiments/cell_runner.h"
+#include "experiments/trial_runner.h"
 
 #include <algorithm>
 #include <atomic>
@@ -21,20 +21,20 @@ double mean_of(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
-/// For each cell the first with the same key. It is run once for all of them: the store keeps one
+/// For each trial the first with the same key. It is run once for all of them: the store keeps one
 /// result, and a figure must show the same times when it is drawn again from there.
-std::vector<std::size_t> originals(const std::vector<Cell>& cells) {
+std::vector<std::size_t> originals(const std::vector<Trial>& trials) {
   std::map<std::string, std::size_t> first;
   std::vector<std::size_t> result;
-  for (std::size_t k = 0; k < cells.size(); ++k)
-    result.push_back(first.try_emplace(cells[k].key(), k).first->second);
+  for (std::size_t k = 0; k < trials.size(); ++k)
+    result.push_back(first.try_emplace(trials[k].key(), k).first->second);
   return result;
 }
 
 }  // namespace
 
-double effort_of(const Cell& cell) {
-  const Config& config = cell.config;
+double effort_of(const Trial& trial) {
+  const Config& config = trial.config;
   const double agents = static_cast<double>(config.agents);
   const double shard = 4000 / agents;
   double per_activation = shard;  // a gradient
@@ -54,33 +54,33 @@ double effort_of(const Cell& cell) {
   return static_cast<double>(config.rounds) * agents * (active * per_activation + shard) * 1e-6;
 }
 
-/// The cells of one call, taken by several threads.
-struct CellRunner::Work {
-  const std::vector<Cell>& cells;
-  std::vector<std::size_t> open;  ///< cells to run
-  std::vector<std::optional<CellResult>> results;
+/// The trials of one call, taken by several threads.
+struct TrialRunner::Work {
+  const std::vector<Trial>& trials;
+  std::vector<std::size_t> open;  ///< trials to run
+  std::vector<std::optional<TrialResult>> results;
   std::atomic<std::size_t> next{0};
   std::atomic<bool> stop{false};
   std::optional<Error> error;
 };
 
-CellRunner::CellRunner(CellStore store, JobHooks hooks, std::size_t cells, double effort)
+TrialRunner::TrialRunner(TrialStore store, JobHooks hooks, std::size_t trials, double effort)
     : store_(std::move(store)), hooks_(std::move(hooks)) {
-  progress_.cells = cells;
+  progress_.trials = trials;
   progress_.effort = effort;
 }
 
-Result<std::optional<std::vector<CellResult>>> CellRunner::run(const std::vector<Cell>& cells) {
-  Work work{.cells = cells, .open = {}, .results = {}, .error = {}};
-  const std::vector<std::size_t> original = originals(cells);
-  for (std::size_t k = 0; k < cells.size(); ++k) {
-    work.results.push_back(original[k] == k ? store_.load(cells[k]) : std::nullopt);
+Result<std::optional<std::vector<TrialResult>>> TrialRunner::run(const std::vector<Trial>& trials) {
+  Work work{.trials = trials, .open = {}, .results = {}, .error = {}};
+  const std::vector<std::size_t> original = originals(trials);
+  for (std::size_t k = 0; k < trials.size(); ++k) {
+    work.results.push_back(original[k] == k ? store_.load(trials[k]) : std::nullopt);
     if (original[k] == k && !work.results[k])
       work.open.push_back(k);
     else
-      advance(cells[k], false);
+      advance(trials[k], false);
   }
-  const bool timed = std::ranges::any_of(cells, &Cell::timed);
+  const bool timed = std::ranges::any_of(trials, &Trial::timed);
   const std::size_t threads = timed ? 1 : std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::jthread> workers;
   for (std::size_t k = 1; k < std::min(threads, work.open.size()); ++k)
@@ -88,27 +88,27 @@ Result<std::optional<std::vector<CellResult>>> CellRunner::run(const std::vector
   work_on(work);
   workers.clear();  // joins
   if (work.error) return *work.error;
-  std::vector<CellResult> results;
+  std::vector<TrialResult> results;
   for (const std::size_t k : original) {
-    if (!work.results[k]) return std::optional<std::vector<CellResult>>{};
+    if (!work.results[k]) return std::optional<std::vector<TrialResult>>{};
     results.push_back(*work.results[k]);
   }
   return std::optional{std::move(results)};
 }
 
-void CellRunner::work_on(Work& work) {
+void TrialRunner::work_on(Work& work) {
   RunHooks hooks;
   hooks.seconds = hooks_.seconds;
   hooks.interrupted = [&] { return work.stop || hooks_.interrupted(); };
   for (std::size_t turn = work.next++; turn < work.open.size(); turn = work.next++) {
     if (hooks.interrupted()) return;
     const std::size_t number = work.open[turn];
-    const Cell& cell = work.cells[number];
-    const auto problem = problem_of(cell.config);
-    auto finished = problem ? run_cell(cell, **problem, hooks)
-                            : Result<std::optional<FinishedCell>>(problem.error());
+    const Trial& trial = work.trials[number];
+    const auto problem = problem_of(trial.config);
+    auto finished = problem ? run_trial(trial, **problem, hooks)
+                            : Result<std::optional<FinishedTrial>>(problem.error());
     if (finished && !*finished) return;  // interrupted
-    const Status status = finished ? store_.save(cell, **finished) : Status(finished.error());
+    const Status status = finished ? store_.save(trial, **finished) : Status(finished.error());
     if (!status) {
       const std::lock_guard lock(mutex_);
       work.error = status.error();
@@ -116,12 +116,12 @@ void CellRunner::work_on(Work& work) {
       return;
     }
     work.results[number] = std::move((*finished)->result);
-    advance(cell, true);
+    advance(trial, true);
   }
 }
 
-/// Prepared while the lock is held: the first cells of a seed need it at the same moment.
-Result<std::shared_ptr<const PreparedProblem>> CellRunner::problem_of(const Config& config) {
+/// Prepared while the lock is held: the first trials of a seed need it at the same moment.
+Result<std::shared_ptr<const PreparedProblem>> TrialRunner::problem_of(const Config& config) {
   const std::lock_guard lock(mutex_);
   auto& problem = problems_[problem_key(config)];
   if (problem) return problem;
@@ -134,11 +134,11 @@ Result<std::shared_ptr<const PreparedProblem>> CellRunner::problem_of(const Conf
   return problem;
 }
 
-void CellRunner::advance(const Cell& cell, bool worked) {
+void TrialRunner::advance(const Trial& trial, bool worked) {
   const std::lock_guard lock(mutex_);
-  progress_.cells_done += 1;
-  progress_.effort_done += effort_of(cell);
-  if (worked) progress_.effort_run += effort_of(cell);
+  progress_.trials_done += 1;
+  progress_.effort_done += effort_of(trial);
+  if (worked) progress_.effort_run += effort_of(trial);
   hooks_.progress(progress_);
 }
 

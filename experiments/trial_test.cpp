@@ -1,12 +1,12 @@
-#include "experiments/cell.h"
+#include "experiments/trial.h"
 
 #include <atomic>
 #include <chrono>
 
 #include <gtest/gtest.h>
 
-#include "experiments/cell_runner.h"
 #include "experiments/reproduce.h"
+#include "experiments/trial_runner.h"
 #include "grove/base/file.h"
 
 namespace grove::experiments {
@@ -18,57 +18,57 @@ std::filesystem::path fresh_folder(const std::string& name) {
   return folder;
 }
 
-Cell small_cell() {
-  Cell cell;
-  cell.config.data = "synthetic:gaussian,samples=120,features=4";
-  cell.config.agents = 4;
-  cell.config.graph = "ring";
-  cell.config.l2 = 0.1;
-  cell.config.penalty = 0.05;
-  cell.config.rounds = 30;
-  cell.config.tolerance = 0;
-  return cell;
+Trial small_trial() {
+  Trial trial;
+  trial.config.data = "synthetic:gaussian,samples=120,features=4";
+  trial.config.agents = 4;
+  trial.config.graph = "ring";
+  trial.config.l2 = 0.1;
+  trial.config.penalty = 0.05;
+  trial.config.rounds = 30;
+  trial.config.tolerance = 0;
+  return trial;
 }
 
-TEST(CellStore, GivesBackWhatWasSavedAndNothingElse) {
-  const auto store = CellStore::open(fresh_folder("grove-cells"));
+TEST(TrialStore, GivesBackWhatWasSavedAndNothingElse) {
+  const auto store = TrialStore::open(fresh_folder("grove-trials"));
   ASSERT_TRUE(store);
-  Cell cell = small_cell();
-  cell.record = "whole";
-  EXPECT_FALSE(store->load(cell));
-  const auto problem = prepare(cell.config);
+  Trial trial = small_trial();
+  trial.record = "whole";
+  EXPECT_FALSE(store->load(trial));
+  const auto problem = prepare(trial.config);
   ASSERT_TRUE(problem);
-  const auto finished = run_cell(cell, *problem, {});
+  const auto finished = run_trial(trial, *problem, {});
   ASSERT_TRUE(finished && *finished);
-  ASSERT_TRUE(store->save(cell, **finished));
+  ASSERT_TRUE(store->save(trial, **finished));
 
-  const auto loaded = store->load(cell);
+  const auto loaded = store->load(trial);
   ASSERT_TRUE(loaded);
   EXPECT_EQ(loaded->error, (*finished)->result.error);
   EXPECT_EQ(loaded->round.size(), 31u);
   EXPECT_EQ(loaded->broadcasts.back(), 4 * 30);
   EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(testing::TempDir()) /
-                                      "grove-cells/records/whole.json"));
+                                      "grove-trials/records/whole.json"));
 
-  Cell other = cell;
+  Trial other = trial;
   other.config.penalty = 0.06;
   EXPECT_FALSE(store->load(other));
-  other = cell;
+  other = trial;
   other.stop.reached = 0.1;
   EXPECT_FALSE(store->load(other));
 }
 
-TEST(CellStore, ADamagedOrForeignFileCountsAsNotThere) {
-  const auto folder = fresh_folder("grove-damaged-cells");
-  const auto store = CellStore::open(folder);
-  const Cell cell = small_cell();
-  const auto finished = run_cell(cell, *prepare(cell.config), {});
-  ASSERT_TRUE(store->save(cell, **finished));
-  const auto file = std::filesystem::directory_iterator(folder / "cells")->path();
+TEST(TrialStore, ADamagedOrForeignFileCountsAsNotThere) {
+  const auto folder = fresh_folder("grove-damaged-trials");
+  const auto store = TrialStore::open(folder);
+  const Trial trial = small_trial();
+  const auto finished = run_trial(trial, *prepare(trial.config), {});
+  ASSERT_TRUE(store->save(trial, **finished));
+  const auto file = std::filesystem::directory_iterator(folder / "trials")->path();
   auto json = nlohmann::json::parse(*read_file(file));
   const auto loads = [&](const std::string& text) {
     EXPECT_TRUE(write_file_atomically(file, text));
-    return store->load(cell).has_value();
+    return store->load(trial).has_value();
   };
   EXPECT_TRUE(loads(json.dump()));
   for (const char* text : {"[]", "3", "", "{", R"({"format": 5})"})
@@ -82,48 +82,48 @@ TEST(CellStore, ADamagedOrForeignFileCountsAsNotThere) {
   }
 }
 
-TEST(Cell, EndsWhereItsStopRuleSays) {
-  Cell cell = small_cell();
-  cell.stop.reached = 0.05;
-  const auto problem = prepare(cell.config);
+TEST(Trial, EndsWhereItsStopRuleSays) {
+  Trial trial = small_trial();
+  trial.stop.reached = 0.05;
+  const auto problem = prepare(trial.config);
   ASSERT_TRUE(problem);
-  const auto reached = run_cell(cell, *problem, {});
+  const auto reached = run_trial(trial, *problem, {});
   ASSERT_TRUE(reached && *reached);
   const auto& errors = (*reached)->result.error;
   EXPECT_LE(errors.back(), 0.05);
   EXPECT_GT(errors[errors.size() - 2], 0.05);
   EXPECT_FALSE((*reached)->result.lost);
 
-  cell.stop = {.reached = 0, .lost = 0.5};  // the start, with error 1, is beyond it
-  const auto lost = run_cell(cell, *problem, {});
+  trial.stop = {.reached = 0, .lost = 0.5};  // the start, with error 1, is beyond it
+  const auto lost = run_trial(trial, *problem, {});
   ASSERT_TRUE(lost && *lost);
   EXPECT_TRUE((*lost)->result.lost);
   EXPECT_EQ((*lost)->result.error.size(), 1u);
 }
 
-TEST(Cell, AnInterruptedRunIsNotAResult) {
-  const Cell cell = small_cell();
-  const auto problem = prepare(cell.config);
+TEST(Trial, AnInterruptedRunIsNotAResult) {
+  const Trial trial = small_trial();
+  const auto problem = prepare(trial.config);
   ASSERT_TRUE(problem);
   RunHooks hooks;
   hooks.interrupted = [] { return true; };
-  const auto result = run_cell(cell, *problem, hooks);
+  const auto result = run_trial(trial, *problem, hooks);
   ASSERT_TRUE(result);
   EXPECT_FALSE(*result);
 }
 
-// Two figures may show the same run. A clock that never shows the same time twice reveals
-// whether it was run twice, or read back with another time than was shown.
-TEST(CellRunner, RunsEqualCellsOnceAndReadsBackTheSameTimes) {
-  const auto folder = fresh_folder("grove-equal-cells");
+// Two figures may show the same run. A clock that never shows the same time twice reveals a run
+// that was repeated, or read back with another time than was drawn.
+TEST(TrialRunner, RunsEqualTrialsOnceAndReadsBackTheSameTimes) {
+  const auto folder = fresh_folder("grove-equal-trials");
   JobHooks hooks;
   hooks.seconds = [ticks = 0.0]() mutable { return ticks += 1 + ticks / 7; };
-  const Cell cell = small_cell();
-  const std::vector<Cell> cells{cell, cell};
+  const Trial trial = small_trial();
+  const std::vector<Trial> trials{trial, trial};
   std::vector<double> shown;
   for (int call = 0; call < 2; ++call) {
-    CellRunner runner(*CellStore::open(folder), hooks, cells.size(), 1);
-    const auto results = runner.run(cells);
+    TrialRunner runner(*TrialStore::open(folder), hooks, trials.size(), 1);
+    const auto results = runner.run(trials);
     ASSERT_TRUE(results && *results);
     EXPECT_EQ((**results)[0].seconds, (**results)[1].seconds);
     if (call == 0) shown = (**results)[0].seconds;
@@ -131,7 +131,8 @@ TEST(CellRunner, RunsEqualCellsOnceAndReadsBackTheSameTimes) {
   }
 }
 
-// The whole job in its small form: interrupted at the third cell, resumed, and called a third time.
+// The whole job in its small form: interrupted at the third trial, resumed, and called a third
+// time.
 TEST(Reproduce, QuickFormDrawsEverythingAndResumes) {
   ReproduceOptions options;
   options.scale = quick_scale();
@@ -144,7 +145,7 @@ TEST(Reproduce, QuickFormDrawsEverythingAndResumes) {
   std::atomic<bool> enough = false;  // asked by all workers
   options.hooks.progress = [&](const Progress& now) {
     last = now;
-    enough = now.cells_done >= 3;
+    enough = now.trials_done >= 3;
   };
   options.hooks.interrupted = [&enough] { return enough.load(); };
   const auto cut = reproduce(options);
@@ -156,7 +157,7 @@ TEST(Reproduce, QuickFormDrawsEverythingAndResumes) {
   const auto done = reproduce(options);
   ASSERT_TRUE(done) << done.error().text();
   ASSERT_TRUE(*done);
-  EXPECT_EQ(last.cells_done, last.cells);
+  EXPECT_EQ(last.trials_done, last.trials);
   for (const char* name : {"report.md", "report.html", "figure1a-literal-linearized.svg",
                            "figure1b-picture-augmented.png", "figure1a-picture-linearized.csv",
                            "figure2-picture-linearized.svg", "records/P2D2.json"})

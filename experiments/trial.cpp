@@ -1,4 +1,4 @@
-#include "experiments/cell.h"
+#include "experiments/trial.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@ namespace grove::experiments {
 namespace {
 
 /// To be raised whenever a run gives other numbers than before: old results must not be mixed in.
-constexpr const char* format = "grove-cell/2";
+constexpr const char* format = "grove-trial/2";
 
 double largest_smoothness(const Instance& instance) {
   double largest = 0;
@@ -59,7 +59,7 @@ RunStatus status_from(const std::string& name) {
 
 }  // namespace
 
-std::string Cell::key() const {
+std::string Trial::key() const {
   Config described = config;
   nlohmann::json json = to_json(options_of(described));
   json.erase("threads");  // no effect on the numbers
@@ -68,30 +68,30 @@ std::string Cell::key() const {
                      exact(stop.reached), exact(stop.lost), timed ? "timed" : "untimed");
 }
 
-std::optional<std::size_t> CellResult::first_at(double level) const {
+std::optional<std::size_t> TrialResult::first_at(double level) const {
   const auto found = std::ranges::find_if(error, [level](double value) { return value <= level; });
   if (found == error.end()) return std::nullopt;
   return static_cast<std::size_t>(found - error.begin());
 }
 
-Result<std::optional<FinishedCell>> run_cell(const Cell& cell, const PreparedProblem& problem,
-                                             const RunHooks& hooks) {
-  Config config = cell.config;
+Result<std::optional<FinishedTrial>> run_trial(const Trial& trial, const PreparedProblem& problem,
+                                               const RunHooks& hooks) {
+  Config config = trial.config;
   config.threads = 1;
-  if (cell.smoothness_factor) {
+  if (trial.smoothness_factor) {
     const double smoothness = largest_smoothness(problem.instance);
     if (is_druid(config.method))
-      config.prox = *cell.smoothness_factor * smoothness;
+      config.prox = *trial.smoothness_factor * smoothness;
     else
-      config.step = *cell.smoothness_factor / smoothness;
+      config.step = *trial.smoothness_factor / smoothness;
   }
-  CellResult result;
+  TrialResult result;
   bool over = false;
   RunHooks watching = hooks;
   watching.measured = [&](const TracePoint& point) {
     const double error = point.relative_error.value_or(std::nan(""));
-    result.lost = result.lost || !(error <= cell.stop.lost);
-    over = result.lost || error <= cell.stop.reached;
+    result.lost = result.lost || !(error <= trial.stop.lost);
+    over = result.lost || error <= trial.stop.reached;
     result.round.push_back(static_cast<double>(point.round));
     result.error.push_back(error);
     result.seconds.push_back(point.simulated_seconds.value_or(point.seconds));
@@ -101,7 +101,7 @@ Result<std::optional<FinishedCell>> run_cell(const Cell& cell, const PreparedPro
   auto record = run_prepared(config, problem, watching);
   if (!record) return record.error();
   Outcome& outcome = record->outcome;
-  if (outcome.status == RunStatus::interrupted && !over) return std::optional<FinishedCell>{};
+  if (outcome.status == RunStatus::interrupted && !over) return std::optional<FinishedTrial>{};
   if (outcome.status == RunStatus::interrupted)
     outcome = {result.lost ? RunStatus::diverged : RunStatus::converged,
                fmt::format("stopped in round {}: relative error {:.3g}", outcome.rounds,
@@ -109,30 +109,30 @@ Result<std::optional<FinishedCell>> run_cell(const Cell& cell, const PreparedPro
                outcome.rounds, outcome.seconds};
   result.status = outcome.status;
   result.lost = result.lost || result.status == RunStatus::diverged;
-  return std::optional<FinishedCell>{{std::move(result), std::move(*record)}};
+  return std::optional<FinishedTrial>{{std::move(result), std::move(*record)}};
 }
 
-Result<CellStore> CellStore::open(const std::filesystem::path& folder) {
+Result<TrialStore> TrialStore::open(const std::filesystem::path& folder) {
   std::error_code error;
-  for (const char* part : {"cells", "records"}) {
+  for (const char* part : {"trials", "records"}) {
     std::filesystem::create_directories(folder / part, error);
     if (error) return Error{folder.string(), "cannot make this folder: " + error.message()};
   }
-  return CellStore(folder);
+  return TrialStore(folder);
 }
 
-std::filesystem::path CellStore::path_of(const std::string& key) const {
-  return folder_ / "cells" / fmt::format("{:016x}.json", hash(key));
+std::filesystem::path TrialStore::path_of(const std::string& key) const {
+  return folder_ / "trials" / fmt::format("{:016x}.json", hash(key));
 }
 
-std::optional<CellResult> CellStore::load(const Cell& cell) const {
-  const std::string key = cell.key();
+std::optional<TrialResult> TrialStore::load(const Trial& trial) const {
+  const std::string key = trial.key();
   const auto text = read_file(path_of(key));
   if (!text) return std::nullopt;
   try {  // a file of another shape is not one of ours
     const auto json = nlohmann::json::parse(*text);
     if (json.at("format") != format || json.at("key") != key) return std::nullopt;
-    CellResult result;
+    TrialResult result;
     result.status = status_from(json.at("status"));
     result.lost = json.at("lost");
     result.round = numbers_from(json.at("round"));
@@ -148,9 +148,9 @@ std::optional<CellResult> CellStore::load(const Cell& cell) const {
   }
 }
 
-Status CellStore::save(const Cell& cell, const FinishedCell& finished) const {
-  const CellResult& result = finished.result;
-  const std::string key = cell.key();
+Status TrialStore::save(const Trial& trial, const FinishedTrial& finished) const {
+  const TrialResult& result = finished.result;
+  const std::string key = trial.key();
   const nlohmann::json json = {{"format", format},
                                {"key", key},
                                {"status", name_of(result.status)},
@@ -159,8 +159,8 @@ Status CellStore::save(const Cell& cell, const FinishedCell& finished) const {
                                {"error", numbers_json(result.error)},
                                {"seconds", numbers_json(result.seconds)},
                                {"broadcasts", numbers_json(result.broadcasts)}};
-  if (!cell.record.empty())
-    if (Status status = write_file_atomically(folder_ / "records" / (cell.record + ".json"),
+  if (!trial.record.empty())
+    if (Status status = write_file_atomically(folder_ / "records" / (trial.record + ".json"),
                                               to_json(finished.record).dump() + "\n");
         !status)
       return status;
