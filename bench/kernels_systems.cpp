@@ -7,7 +7,7 @@
 #include <Eigen/Cholesky>
 
 #include "grove/base/random.h"
-#include "grove/local/newton_steps.h"
+#include "grove/local/proximal_newton.h"
 #include "grove/problem/symmetric.h"
 #include "kernels.h"
 
@@ -100,15 +100,17 @@ double seconds_of_steps(const Objective& objective, bool stored) {
   Workspace workspace;
   workspace.fit(objective.dimension());
   Cost cost;
+  const Regularizer none;
   return contest(3, {[&] {
-                   NewtonStepsSolver solver(options, objective);
+                   ProximalNewton solver(options, objective);
                    workspace.point = start;
                    for (Round round = 1; round <= 2; ++round)
                      solver.solve({.objective = objective,
                                    .anchor = start,
-                                   .pull = start,
-                                   .stiffness = 1e-3,
-                                   .tether = 1e-3},
+                                   .coupling_gradient = start,
+                                   .center_weight = {.scalar = 1e-3},
+                                   .penalty_sum = {.scalar = 1e-3},
+                                   .regularizer = none},
                                   {.activation = {round, 5}}, workspace, cost);
                  }})[0];
 }

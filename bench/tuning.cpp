@@ -158,7 +158,7 @@ std::vector<double> grid(const PreparedProblem& problem) {
 }
 
 /// The fewest rounds over the grid, and their bytes; nothing where no number gets there. More local
-/// steps than two saved no rounds, more damping cost some (docs/methods/curvature_links.md).
+/// steps than two saved no rounds, more damping cost some (docs/measurements/link-weights.md).
 Taken best_number(const PreparedProblem& problem, Config config) {
   Taken best;
   config.work = "2";

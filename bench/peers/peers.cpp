@@ -9,7 +9,7 @@
 #include <grpcpp/server_builder.h>
 #include <spdlog/sinks/null_sink.h>
 
-#include "grove/coupling/edge_links.h"
+#include "grove/coupling/edge_coupling.h"
 #include "grove/peer/clock.h"
 #include "grove/peer/peer.grpc.pb.h"
 #include "grove/peer/process_settings.h"
@@ -72,11 +72,12 @@ Rate rate_of_peer(Sender& sender, const peer::TlsIdentity& identity, Sender::Job
       link_table, {.status_json = [] { return "{}"; }, .stop = [] {}});
   job.port = (*server)->port();
   sender.start(job);
-  EdgeLinks links(std::vector<double>(degree, 1e-3), Vector::Zero(job.dimension));
+  const Vector x = Vector::Zero(job.dimension);
+  EdgeCoupling links({.kind = LinkKind::edge, .weighting = FixedPenalty{1e-3}}, x, degree);
   const auto step = [&] {
     link_table.wait_for_all(peer::monotonic_seconds() + 0.02);
     link_table.take_iterates([&](const std::string& name, const Message& message) {
-      links.receive(static_cast<std::size_t>(name.back() - '0'), message);
+      links.receive(static_cast<std::size_t>(name.back() - '0'), message, x);
     });
   };
   const auto received = [&] {

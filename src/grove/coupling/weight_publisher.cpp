@@ -69,7 +69,7 @@ bool WeightPublisher::observe_step(const Vector& step, const Vector& x, double n
 
 /// For identical quadratics the penalties at an agent should sum to its Hessian over sqrt(1 - w^2),
 /// w being the second eigenvalue of the random walk on the graph. On a path or an even ring of that
-/// depth w = cos(pi / depth); on other graphs it is near that (docs/reference/methods.md).
+/// depth w = cos(pi / depth); on other graphs it is near that (docs/reference/link-weights.md).
 double WeightPublisher::scale(const WeightInputs& inputs) const {
   const double degree = static_cast<double>(std::max<std::size_t>(1, inputs.neighbours));
   return balancing_.factor() * 2 /

@@ -20,7 +20,7 @@ struct WeightInputs {
   double network_depth;
 };
 
-/// Decides which link weight C_i an agent publishes, and when (docs/reference/methods.md): a scaled
+/// Decides which link weight C_i an agent publishes, and when (docs/reference/link-weights.md): a scaled
 /// Hessian with a ridge, blended with the neighbours' weights. It is published again when the
 /// Hessian has left the published one by a factor, when the network proves deeper than known, and
 /// when residual balancing raises it. Coupling is exact between changes of weights, so changes must

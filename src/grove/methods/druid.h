@@ -33,7 +33,7 @@ inline const LinkWeightForm* published_form(const DruidOptions& options) {
   return std::get_if<LinkWeightForm>(&options.coupling.weighting);
 }
 
-/// Relaxation that published weights are used with (docs/reference/methods.md).
+/// Relaxation that published weights are used with (docs/reference/link-weights.md).
 inline constexpr double published_relaxation = 1.7;
 
 /// The default method: full link weights, or those of that form.
@@ -42,7 +42,7 @@ inline DruidOptions default_druid(LinkWeightForm form = {}, LinkKind kind = Link
           .solver = ProximalNewtonSteps{}};
 }
 
-/// One agent of DRUID-VL and its relatives (docs/reference/methods.md).
+/// One agent of DRUID-VL and its relatives (docs/reference/link-weights.md).
 class DruidAgent final : public DynamicAgent {
  public:
   DruidAgent(const DruidOptions& options, AgentContext context);

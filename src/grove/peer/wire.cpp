@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <Eigen/Core>
 
+#include "grove/base/printable.h"
+
 
 namespace grove::peer {
 namespace {
@@ -25,10 +27,8 @@ bool all_in_range(const google::protobuf::RepeatedField<Number>& values) {
 }  // namespace
 
 std::string printable(std::string_view text) {
-  std::string result(text.substr(0, 200));
-  for (char& c : result)
-    if (c < ' ' || c > '~') c = '?';
-  return result;
+  constexpr std::size_t characters = 200;
+  return grove::printable(text, characters);
 }
 
 std::string_view name_of(RejectReason reason) {

@@ -13,7 +13,7 @@
 namespace grove {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double never = std::numeric_limits<double>::infinity();
 
 template <class Predicate>
 bool all_runs(const std::vector<RunSeries>& series, Predicate predicate) {
@@ -63,7 +63,7 @@ struct Trail {
   /// The value as known at `at`: of the last point up to it.
   double value_at(double at) const {
     const auto after = std::ranges::upper_bound(x, at);
-    if (after == x.begin() || (diverged && at > end())) return infinity;
+    if (after == x.begin() || (diverged && at > end())) return never;
     return y[static_cast<std::size_t>(after - x.begin()) - 1];
   }
 };
@@ -84,7 +84,7 @@ Trail trail_of(const RunRecord& record, const Axes& axes) {
 /// Where the curve of several runs ends: with the first that neither converged nor diverged, as a
 /// median over the others would jump.
 double common_end(const std::vector<Trail>& trails) {
-  double end = infinity, last = 0;
+  double end = never, last = 0;
   for (const Trail& trail : trails) {
     last = std::max(last, trail.end());
     if (!trail.holds && !trail.diverged) end = std::min(end, trail.end());
@@ -97,7 +97,7 @@ std::vector<double> grid_of(const std::vector<Trail>& trails, const Axes& axes, 
   constexpr int points = 160;
   const double end = common_end(trails);
   std::set<double> grid;
-  double begin = infinity;  // the first moment after the start
+  double begin = never;  // the first moment after the start
   for (const Trail& trail : trails)
     for (const double x : trail.x) {
       if (axes.x == PlotAxis::rounds && x <= end) grid.insert(x);
@@ -141,7 +141,7 @@ void mark_divergence(const std::vector<Trail>& trails, bool log_x, Curve& curve)
 bool wants_log_x(const std::vector<std::vector<Trail>>& all, const Axes& axes) {
   constexpr double wide_ratio = 20;
   if (axes.x == PlotAxis::rounds) return false;
-  double least = infinity, most = 0;
+  double least = never, most = 0;
   for (const auto& trails : all)
     for (const Trail& trail : trails) {
       if (trail.end() > 0) least = std::min(least, trail.end());

@@ -30,7 +30,7 @@ class PenaltySpec {
 Option penalty_option(const OptionText& text, PenaltySpec& target);
 
 /// What auto means where links can be weighed by curvature, by what was measured
-/// (docs/methods/curvature_links.md): the form that costs the fewest bytes until convergence, or,
+/// (docs/measurements/link-weights.md): the form that costs the fewest bytes until convergence, or,
 /// where l1 has kinks, the least time.
 LinkWeightForm automatic_form(Index dimension, bool kinks);
 

@@ -4,7 +4,7 @@
 
 namespace grove {
 
-/// Trains without rounds, on a cluster: see docs/clusters.md.
+/// Trains without rounds, on a cluster: see docs/reference/mpi.md.
 Result<RunRecord> train_asynchronously(Config config, const MethodSetup& setup,
                                        const RunContext& context);
 
