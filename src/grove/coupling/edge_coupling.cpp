@@ -108,7 +108,8 @@ std::optional<double> EdgeCoupling::squared_residual(const Vector&) {
 void EdgeCoupling::prepare_messages(const Vector& x) {
   for (std::size_t slot = 0; slot < links_.size(); ++slot) {
     Link& link = links_[slot];
-    link.outgoing.resize(0);
+    if (!weights_.established(slot)) link.outgoing.resize(0);
+    link.outgoing_neighbour = link.neighbour;
     if (weights_.established(slot)) {
       link.outgoing = -link.u;
       weights_.add_product(slot, 2, x, link.outgoing);
@@ -129,12 +130,12 @@ void EdgeCoupling::fill_message(std::size_t slot, const Vector&, Message& messag
   const Link& link = links_[slot];
   message.vector = {link.outgoing.data(), static_cast<std::size_t>(link.outgoing.size())};
   if (weights_.fixed()) return;
-  message.weights = WeightPair{.sender = own_, .receiver = link.neighbour};
+  message.weights = WeightPair{.sender = own_, .receiver = link.outgoing_neighbour};
   if (link.send_weight) message.weight_update = weights_.own().numbers();
 }
 
 bool EdgeCoupling::receive_fixed(Link& link, const Message& message) {
-  if (message.sequence <= link.latest) return false;
+  if (message.sequence <= link.latest || std::ssize(message.vector) != link.u.size()) return false;
   link.latest = message.sequence;
   const Eigen::Map<const Vector> received(message.vector.data(), link.u.size());
   link.mismatch_norm = (received - link.u).norm() / *weights_.fixed();
@@ -172,7 +173,7 @@ bool EdgeCoupling::receive(std::size_t slot, const Message& message, const Vecto
   const WeightPair& pair = *message.weights;
   if (link.confirmed == own_ && pair.receiver != own_) schedule_weight(link);  // it lost its state
   link.confirmed = pair.receiver;
-  link.same_weights = weights_.established(slot) && !message.vector.empty() &&
+  link.same_weights = weights_.established(slot) && std::ssize(message.vector) == link.u.size() &&
                       pair.sender == link.neighbour && pair.receiver == own_;
   if (!link.same_weights) return new_weight;
   link.mismatch = Eigen::Map<const Vector>(message.vector.data(), link.u.size()) - link.u;

@@ -49,6 +49,7 @@ class EdgeCoupling final : public Coupling {
     // The rest is for published weights only.
     Vector mismatch;                 ///< the newest message minus u_ij before it moved
     bool same_weights = false;       ///< the newest message was computed with the present P_ij
+    WeightId outgoing_neighbour;     ///< C_j that `outgoing` was computed with
     WeightId neighbour;              ///< C_j as known here
     WeightId confirmed;              ///< C_i as the neighbour knows it
     bool send_weight = false;        ///< the next message contains C_i

@@ -137,6 +137,7 @@ void DruidAgent::publish_weight(const Activation& activation) {
 
 void DruidAgent::prepare_messages(const Activation& activation) {
   coupling_->prepare_messages(x_);
+  if (publication_) sent_hops_ = publication_->depth.counts();
   sequence_ = activation.round;
   active_ = true;
   cost_.broadcasts += 1;
@@ -146,7 +147,7 @@ void DruidAgent::prepare_messages(const Activation& activation) {
 
 Message DruidAgent::message_to(std::size_t slot) const {
   Message message{.sender = context_.id, .sequence = sequence_};
-  if (publication_) message.hops = publication_->depth.counts();
+  if (publication_) message.hops = sent_hops_;
   coupling_->fill_message(slot, x_, message);
   return message;
 }
