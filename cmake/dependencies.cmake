@@ -6,5 +6,5 @@ find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(LibArchive REQUIRED)
 find_package(ZLIB REQUIRED)
-find_package(CURL REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(CURL QUIET)  # only downloads need it

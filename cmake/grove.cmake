@@ -13,9 +13,10 @@ if(GROVE_COVERAGE)
   target_link_options(grove_settings INTERFACE --coverage)
 endif()
 
-# grove_library(NAME [SOURCES ...] [DEPENDS public...] [PRIVATE private...]): target grove_NAME, alias Grove::NAME.
+# grove_library(NAME [PLUGIN] [SOURCES ...] [DEPENDS public...] [PRIVATE private...]): target
+# grove_NAME, alias Grove::NAME. PLUGIN: it is part of a plug-in of the program, not of the program.
 function(grove_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "PLUGIN" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   if(ARG_SOURCES)
     add_library(grove_${name} STATIC ${ARG_SOURCES})
     target_include_directories(grove_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
@@ -23,6 +24,9 @@ function(grove_library name)
     target_link_libraries(grove_${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE}
                                                $<BUILD_INTERFACE:grove_settings>)
     target_compile_features(grove_${name} PUBLIC cxx_std_20)
+    if(NOT ARG_PLUGIN)
+      set_property(GLOBAL APPEND PROPERTY GROVE_CORE_LIBRARIES grove_${name})
+    endif()
   else()
     add_library(grove_${name} INTERFACE)
     target_include_directories(grove_${name} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>

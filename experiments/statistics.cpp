@@ -22,7 +22,7 @@ void add_point(Curve& curve, double x, const Spread& spread) {
 void mark_lost_seeds(std::span<const TrialResult> seeds, double first_x, Curve& curve) {
   const auto lost = std::ranges::count_if(seeds, &TrialResult::lost);
   if (lost == 0) return;
-  const std::string text = fmt::format("{} of {} seeds diverged", lost, seeds.size());
+  const std::string text = fmt::format("{} of {}", lost, seeds.size());
   if (curve.x.empty())
     curve.marks.push_back({first_x, 1, text});  // the start
   else

@@ -10,7 +10,7 @@
 namespace grove::experiments {
 
 /// Of the open markers in figures of errors.
-inline constexpr const char* diverged_meaning = "open marker: seeds diverged up to here";
+inline constexpr const char* diverged_meaning = "open marker: seeds that diverged";
 
 /// Relative error over rounds: median and quartiles over the seeds, up to `last_round`. A run that
 /// was lost counts as infinite from there on; a run that reached its goal keeps its last error. A

@@ -42,7 +42,7 @@ TEST(ErrorOverRounds, EndsWhereHalfOfTheSeedsAreLost) {
   EXPECT_EQ(curve.y[1], 8);
   ASSERT_EQ(curve.marks.size(), 1u);
   EXPECT_EQ(curve.marks[0].x, 2);
-  EXPECT_EQ(curve.marks[0].text, "2 of 3 seeds diverged");
+  EXPECT_EQ(curve.marks[0].text, "2 of 3");
   EXPECT_TRUE(error_over_rounds("b", std::vector{seeds[0]}, 100).marks.empty());
 }
 

@@ -15,7 +15,8 @@
 namespace grove::experiments {
 namespace {
 
-constexpr double settled = 1e-16;  ///< share of the Lyapunov function below which rounding speaks
+constexpr double settled =
+    1e-16;  ///< share of the Lyapunov function below which rounding dominates
 
 /// Follows one run and collects what Theorem 1 is about.
 class Probe {
@@ -41,7 +42,7 @@ class Probe {
     for (const auto& objective : instance_.objectives)
       exact_.push_back(make_local_solver(ExactSolve{.tolerance = 1e-13}, *objective));
     if (problem.reference) note_optimum(problem.reference->x);
-    look_at_curvature(state_.x);
+    bound_eigenvalues(state_.x);
   }
 
   Round round() const { return simulator_.round(); }
@@ -68,15 +69,15 @@ class Probe {
       if (active[i]) note_local_work(i, solutions[i], x[i]);
     const Vector* theta = simulator_.agents()[weights_.holder.value]->regularized_estimate();
     follow_round(instance_.graph, weights_, std::move(x), theta, active, state_);
-    if (simulator_.round() % config_.measure_every == 0) look_at_curvature(state_.x);
+    if (simulator_.round() % config_.measure_every == 0) bound_eigenvalues(state_.x);
     if (optimum_) lyapunov_.push_back(lyapunov(instance_.graph, weights_, state_, *optimum_));
   }
 
   TheoryReport report() const {
     TheoryReport report;
-    const bool singular = !(least_curvature_ > 1e-12 * largest_curvature_);  // but for rounding
-    report.setting = {.strong_convexity = singular ? 0.0 : least_curvature_,
-                      .smoothness = largest_curvature_,
+    const bool singular = !(least_eigenvalue_ > 1e-12 * largest_eigenvalue_);  // but for rounding
+    report.setting = {.strong_convexity = singular ? 0.0 : least_eigenvalue_,
+                      .smoothness = largest_eigenvalue_,
                       .penalty = config_.penalty,
                       .theta_penalty = {},
                       .largest_degree = 0,
@@ -119,10 +120,10 @@ class Probe {
     optimum_ = optimal_state(instance_.graph, x, gradients,
                              regularized_ ? std::optional(weights_.holder) : std::nullopt);
     lyapunov_.push_back(lyapunov(instance_.graph, weights_, state_, *optimum_));
-    look_at_curvature(std::vector<Vector>(instance_.agents(), x));
+    bound_eigenvalues(std::vector<Vector>(instance_.agents(), x));
   }
 
-  void look_at_curvature(const std::vector<Vector>& points) {
+  void bound_eigenvalues(const std::vector<Vector>& points) {
     Matrix hessian;
     Vector gradient;
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -130,8 +131,8 @@ class Probe {
       instance_.objectives[i]->evaluate(points[i], Batch::all(), &gradient, &hessian, scratch_);
       const Vector eigenvalues =
           Eigen::SelfAdjointEigenSolver<Matrix>(hessian, Eigen::EigenvaluesOnly).eigenvalues();
-      least_curvature_ = std::min(least_curvature_, eigenvalues[0]);
-      largest_curvature_ = std::max(largest_curvature_, eigenvalues[eigenvalues.size() - 1]);
+      least_eigenvalue_ = std::min(least_eigenvalue_, eigenvalues[0]);
+      largest_eigenvalue_ = std::max(largest_eigenvalue_, eigenvalues[eigenvalues.size() - 1]);
     }
   }
 
@@ -167,7 +168,7 @@ class Probe {
     return workspace_.point;
   }
 
-  /// c_i^E_i is the worst share seen. Steps at the edge of rounding say nothing about it.
+  /// c_i^E_i is the worst observed share. Steps of the size of rounding errors do not count.
   void note_local_work(std::size_t i, const Vector& solution, const Vector& reached) {
     worked_[i] = true;
     const double before = (state_.x[i] - solution).norm();
@@ -192,8 +193,8 @@ class Probe {
   std::vector<double> remaining_;  ///< c_i^E_i
   std::vector<bool> worked_;       ///< whether it was ever seen
   std::vector<double> lyapunov_;
-  double least_curvature_ = std::numeric_limits<double>::infinity();
-  double largest_curvature_ = 0;
+  double least_eigenvalue_ = std::numeric_limits<double>::infinity();
+  double largest_eigenvalue_ = 0;
   ObjectiveScratch scratch_;
   Workspace workspace_;
 };
@@ -212,8 +213,7 @@ void name_violations(const Config& config, const PreparedProblem& problem, Theor
   const TheoremSetting& setting = report.setting;
   if (!report.coupled)
     found.emplace_back(
-        "one agent without a regularizer agrees with nobody: there are no links and no theta for "
-        "Theorem 1 to speak of");
+        "one agent without a regularizer has neither links nor theta, which Theorem 1 is about");
   if (!report.all_worked)
     found.emplace_back(
         "an agent was never active in this run, so its c_i is unknown and there is no rate; more "
@@ -275,7 +275,7 @@ void name_violations(const Config& config, const PreparedProblem& problem, Theor
 
 Result<TheoryReport> examine(Config config, const PreparedProblem& problem, const RunHooks& hooks) {
   if (!is_druid(config.method))
-    return Error{"--method", fmt::format("Theorem 1 speaks of the DRUID family; {} is not of it",
+    return Error{"--method", fmt::format("Theorem 1 covers the DRUID family; {} is not one of them",
                                          name_of(config.method))};
   if (config.link != LinkKind::broadcast)
     return Error{"--link",
@@ -283,7 +283,8 @@ Result<TheoryReport> examine(Config config, const PreparedProblem& problem, cons
   if (config.runtime != RuntimeKind::simulator)
     return Error{"--runtime", "a run is looked at from outside in one process; expected simulator"};
   if (config.penalty.curvature())
-    return Error{"--penalty", "Theorem 1 speaks of one number for all links; expected a number"};
+    return Error{"--penalty",
+                 "Theorem 1 covers one scalar penalty for all links; expected a number"};
   const bool penalty_chosen = config.penalty.is_auto();
   if (penalty_chosen)
     config.penalty = automatic_scalar_penalty(*problem.instance.mean, problem.instance.start(),
@@ -300,11 +301,11 @@ Result<TheoryReport> examine(Config config, const PreparedProblem& problem, cons
   report.model_smoothness = model_smoothness(report.setting);
   report.tau = residual_weights(report.setting);
   report.zeta = admissible_zeta(report.setting);
-  const bool speaks = report.coupled && report.all_worked;
-  if (speaks) report.rate = best_theorem_rate(report.setting);
+  const bool applies = report.coupled && report.all_worked;
+  if (applies) report.rate = best_theorem_rate(report.setting);
   if (report.rate && report.setting.theta_penalty)
     report.printed = printed_rate(report.setting, report.rate->zeta);
-  if (speaks && std::ranges::max(report.setting.remaining) < 1)
+  if (applies && std::ranges::max(report.setting.remaining) < 1)
     report.tuned = best_corollary_rate(report.setting);
   summarize_contraction(report);
   name_violations(config, problem, report);

@@ -11,14 +11,14 @@
 
 namespace grove::experiments {
 
-/// Theorem 1 and Corollary 1 evaluated on an instance, beside what a run on it does.
+/// Theorem 1 and Corollary 1 evaluated on an instance, next to the contraction of a run.
 struct TheoryReport {
   TheoremSetting setting;  ///< constants; m_f and M_f from Hessians at the iterates and the optimum
   double smoothness_everywhere = 0;        ///< M_f over all of R^d
   double strong_convexity_everywhere = 0;  ///< m_f over all of R^d, as far as it is known
   bool penalty_chosen = false;             ///< mu_z was left to Grove
-  bool coupled = true;          ///< links or a theta are there for the theorem to speak of
-  bool all_worked = true;       ///< every agent was seen at work
+  bool coupled = true;          ///< there are links or a theta, which the theorem is about
+  bool all_worked = true;       ///< every agent was active at least once
   double model_smoothness = 0;  ///< M
   std::vector<double> tau;      ///< by agent
   ZetaRange zeta;
@@ -37,11 +37,10 @@ struct TheoryReport {
   std::vector<std::string> violations;  ///< assumptions that this instance or run does not meet
 };
 
-/// Runs `config` (a method of the DRUID family on broadcast links) round by round and looks at it
-/// from outside: solves every sub-problem exactly beside the agents' own steps, and follows the
-/// duals.
+/// Runs `config` (a method of the DRUID family on broadcast links) round by round, solves every
+/// sub-problem exactly next to the agents' own steps, and tracks the dual variables.
 Result<TheoryReport> examine(Config config, const RunHooks& hooks = {});
-/// The same on a problem that is at hand.
+/// The same on a prepared problem.
 Result<TheoryReport> examine(Config config, const PreparedProblem& problem,
                              const RunHooks& hooks = {});
 

@@ -34,8 +34,8 @@ std::string constants_text(const TheoryReport& report) {
                                          : "none: there is no regularizer"));
   if (report.penalty_chosen)
     line("",
-         "--penalty auto: the mean curvature at the start / (4 x the mean degree); the theorem "
-         "needs one number, where train may weigh links by curvature");
+         "--penalty auto: the mean Hessian diagonal at the start / (4 x the mean degree); the "
+         "theorem needs a scalar, whereas train may use matrix-weighted links");
   line("M", fmt::format("{:.4g}", report.model_smoothness));
   line("eps_i", range_text(setting.prox));
   line("c_i^E_i (worst observed)", range_text(setting.remaining));
@@ -80,7 +80,7 @@ std::string bounds_text(const TheoryReport& report) {
 
 std::string observed_text(const TheoryReport& report) {
   if (report.lyapunov.empty()) return "observed\n  no optimum, no Lyapunov function\n";
-  if (report.lyapunov.size() == 1) return "observed\n  no round was played\n";
+  if (report.lyapunov.size() == 1) return "observed\n  no round was run\n";
   return fmt::format(
       "observed in {} rounds\n  Lyapunov function: {:.4g} to {:.4g}\n  contraction per round: "
       "worst "
@@ -113,7 +113,7 @@ nlohmann::json rate_json(const Rate& rate, double least_participation) {
 std::string text_of(const TheoryReport& report) {
   std::string text = constants_text(report) + bounds_text(report) + observed_text(report);
   if (report.violations.empty()) return text + "assumptions: all that can be checked here hold\n";
-  text += "assumptions that do not hold, or need a word\n";
+  text += "assumptions that do not hold, or need a remark\n";
   for (const std::string& violation : report.violations) text += "  - " + violation + "\n";
   return text;
 }

@@ -402,8 +402,8 @@ TEST_F(CommandLine, ListsKnownDataAndGetsItFromAMirror) {
   EXPECT_EQ(fs::file_size(folder / "got" / "ijcnn1.bz2"), fs::file_size(source));
 }
 
-// The program alone trains; for commands of grove-full it names what is missing.
-TEST_F(CommandLine, WithoutTheFullProgramBesideItSaysWhatIsMissing) {
+// The program alone trains; where a command needs a plug-in, the error says how to get it.
+TEST_F(CommandLine, WithoutPluginsBesideItSaysWhatToInstallAndBuild) {
   fs::copy_file(GROVE_PROGRAM, folder / "grove");
   good_data();
   file("cluster.toml", "runtime = \"mpi\"\n");
@@ -416,11 +416,13 @@ TEST_F(CommandLine, WithoutTheFullProgramBesideItSaysWhatIsMissing) {
   };
   EXPECT_EQ(alone("train good.svm --rounds 4").code, 0);
   for (const char* needs_it :
-       {"data list", "peer run", "network init", "train good.svm --runtime mpi",
-        "train good.svm --runtime=mpi", "train good.svm --config cluster.toml"}) {
+       {"data list", "peer run", "network init --agents 3", "theory", "reproduce --quick",
+        "peer --help", "train good.svm --runtime mpi", "train good.svm --runtime=mpi",
+        "train good.svm --config cluster.toml"}) {
     const Ended ended = alone(needs_it);
     EXPECT_EQ(ended.code, 2) << needs_it;
-    EXPECT_NE(ended.err.find("grove-full"), std::string::npos) << needs_it << ": " << ended.err;
+    EXPECT_NE(ended.err.find("this build has no "), std::string::npos) << needs_it << ended.err;
+    EXPECT_NE(ended.err.find("./run"), std::string::npos) << needs_it << ": " << ended.err;
   }
 }
 

@@ -40,6 +40,10 @@ int fail(const Error& error);
 inline constexpr const char* data_summary = "list known public data sets, or get one";
 inline constexpr const char* network_summary = "try out a network of peers on this machine";
 inline constexpr const char* peer_summary = "run one agent of a network of machines";
+inline constexpr const char* reproduce_summary =
+    "repeat the paper's experiments and compare with its numbers";
+inline constexpr const char* theory_summary =
+    "evaluate Theorem 1 and Corollary 1 on an instance, next to a run";
 
 Command train_command();
 Command compare_command();

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <new>
 #include <string>
@@ -10,8 +11,8 @@
 #include <CLI/CLI.hpp>
 
 #include "command.h"
-#include "full_program.h"
 #include "grove/record/version.h"
+#include "plugin.h"
 #include "processes.h"
 #include "usage.h"
 
@@ -80,10 +81,11 @@ int run_program(int argc, char** argv) {
       "leaving them."};
   program.set_version_flag("--version", std::string("grove ") + grove::version);
   program.require_subcommand(1);
-  const std::vector<Command> commands = {
-      grove::app::train_command(),  grove::app::predict_command(), grove::app::compare_command(),
-      grove::app::plot_command(),   grove::app::data_command(),    grove::app::reproduce_command(),
-      grove::app::theory_command(), grove::app::peer_command(),    grove::app::network_command()};
+  std::vector<Command> commands = {grove::app::train_command(), grove::app::predict_command(),
+                                   grove::app::compare_command(), grove::app::plot_command()};
+  auto others = grove::app::plugin_commands(argc > 1 ? argv[1] : "");
+  if (!others) return grove::app::fail(others.error());
+  std::ranges::move(*others, std::back_inserter(commands));
   std::vector<Filled> filled(commands.size());
   std::vector<CLI::App*> subs;
   for (std::size_t k = 0; k < commands.size(); ++k)
@@ -117,7 +119,6 @@ int main(int given_argc, char** given_argv) {
   std::vector<char*> arguments = grove::app::with_help_as_flag(given_argc, given_argv);
   const int argc = static_cast<int>(arguments.size()) - 1;  // the last is null, as main() has it
   char** argv = arguments.data();
-  grove::app::become_full_program_if_needed(argc, argv);
   std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not cost the files still to write
   const grove::app::Processes processes;
   try {

@@ -11,7 +11,7 @@ namespace grove::app {
 class Processes {
  public:
   Processes();
-  ~Processes();  // NOLINT(performance-trivially-destructible): in grove-full it is not
+  ~Processes();
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
 };

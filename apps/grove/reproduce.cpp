@@ -110,7 +110,7 @@ Command reproduce_command() {
   auto settings = std::make_shared<ReproduceSettings>();
   return {
       .name = "reproduce",
-      .summary = "repeat the paper's experiments and compare with its numbers",
+      .summary = reproduce_summary,
       .positionals = {},
       .options =
           {figure_option(settings->figure),

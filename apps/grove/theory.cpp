@@ -37,7 +37,7 @@ Result<int> theory(const TheorySettings& settings) {
 Command theory_command() {
   auto settings = std::make_shared<TheorySettings>();
   Command command{.name = "theory",
-                  .summary = "evaluate Theorem 1 and Corollary 1 on an instance, next to a run",
+                  .summary = theory_summary,
                   .positionals = {{"data"}},
                   .options = options_of(settings->config),
                   .run = [settings] { return theory(*settings); },

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <Eigen/Eigenvalues>
-
+#include "grove/base/eigenvalues.h"
 #include "grove/network/lanczos.h"
 
 namespace grove {
@@ -29,8 +28,7 @@ SparseMatrix laplacian(const Graph& graph, double sign) {
 
 /// All eigenvalues, ascending.
 Vector dense_eigenvalues(const SparseMatrix& matrix) {
-  return Eigen::SelfAdjointEigenSolver<Matrix>(Matrix(matrix), Eigen::EigenvaluesOnly)
-      .eigenvalues();
+  return symmetric_eigenvalues(Matrix(matrix));
 }
 
 }  // namespace

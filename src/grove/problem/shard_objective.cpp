@@ -6,9 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include <Spectra/SymEigsSolver.h>
-#include <Eigen/Eigenvalues>
-
+#include "grove/base/eigenvalues.h"
 #include "grove/problem/dense_shard.h"
 #include "grove/problem/objective.h"
 #include "grove/problem/shard_pass.h"
@@ -168,13 +166,20 @@ class ShardObjective final : public Objective {
   double largest_eigenvalue(double bend) const {
     if (dimension_ <= stored_gram_limit) {
       const Matrix gram = gram_matrix(bend);
+      const SymmetricMap product = [&gram](const Vector& in, Vector& out) {
+        out.setZero();
+        add_symmetric_product(gram, in, out);
+      };
       if (dimension_ > dense_eigenvalues_limit)
-        if (const auto found = lanczos_eigenvalue(StoredGram(gram))) return *found;
-      return Eigen::SelfAdjointEigenSolver<Matrix>(gram, Eigen::EigenvaluesOnly)
-          .eigenvalues()
-          .tail(1)[0];  // reads the lower triangle only; ascending
+        if (const auto found = lanczos_eigenvalue(product)) return *found;
+      return symmetric_eigenvalues(gram).tail(1)[0];
     }
-    if (const auto found = lanczos_eigenvalue(GramByRows(*this, bend))) return *found;
+    const std::vector<double> curvatures(samples(), bend);
+    ObjectiveScratch scratch;
+    const SymmetricMap passes = [&](const Vector& in, Vector& out) {
+      weighted_hessian_times(curvatures, Batch::all(), in, out, scratch);
+    };
+    if (const auto found = lanczos_eigenvalue(passes)) return *found;
     // The trace bounds the largest eigenvalue: still a valid constant, only a cautious one.
     const double squares =
         std::visit([](const auto& shard) { return shard.squared_norm(); }, shard_);
@@ -193,59 +198,13 @@ class ShardObjective final : public Objective {
     return gram;
   }
 
-  /// That Hessian as Spectra wants an operator: stored,
-  class StoredGram {
-   public:
-    using Scalar = double;
-    explicit StoredGram(const Matrix& lower) : lower_(lower) {}
-
-    Index rows() const { return lower_.rows(); }
-    Index cols() const { return lower_.rows(); }
-    void perform_op(const double* in, double* out) const {
-      product_.setZero(rows());
-      add_symmetric_product(lower_, Eigen::Map<const Vector>(in, rows()), product_);
-      Eigen::Map<Vector>(out, rows()) = product_;
-    }
-
-   private:
-    const Matrix& lower_;
-    mutable Vector product_;
-  };
-
-  /// and by passes over the rows.
-  class GramByRows {
-   public:
-    using Scalar = double;
-    GramByRows(const ShardObjective& objective, double bend)
-        : objective_(objective), curvatures_(objective.samples(), bend) {}
-
-    Index rows() const { return objective_.dimension_; }
-    Index cols() const { return objective_.dimension_; }
-    void perform_op(const double* in, double* out) const {
-      objective_.weighted_hessian_times(curvatures_, Batch::all(),
-                                        Eigen::Map<const Vector>(in, rows()), product_, scratch_);
-      Eigen::Map<Vector>(out, rows()) = product_;
-    }
-
-   private:
-    const ShardObjective& objective_;
-    std::vector<double> curvatures_;
-    mutable Vector product_;
-    mutable ObjectiveScratch scratch_;
-  };
-
   /// With few vectors first: where one direction stands out, as in most data, 13 products do.
-  template <class Gram>
-  static std::optional<double> lanczos_eigenvalue(Gram gram) {
-    struct Effort {
-      int vectors, restarts;
-    };
-    for (const auto [vectors, restarts] : {Effort{12, 10}, Effort{40, 1000}}) {
-      Spectra::SymEigsSolver<Gram> solver(gram, 1, vectors);
-      solver.init();
-      solver.compute(Spectra::SortRule::LargestAlge, restarts, 1e-13);
-      if (solver.info() == Spectra::CompInfo::Successful) return solver.eigenvalues()[0];
-    }
+  std::optional<double> lanczos_eigenvalue(const SymmetricMap& hessian) const {
+    for (const LanczosOptions& effort :
+         {LanczosOptions{.vectors = 12, .restarts = 10, .accuracy = 1e-13},
+          LanczosOptions{.vectors = 40, .restarts = 1000, .accuracy = 1e-13}})
+      if (const auto found = extreme_eigenvalue(dimension_, hessian, SpectrumEnd::largest, effort))
+        return found;
     return std::nullopt;
   }
 

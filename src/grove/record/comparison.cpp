@@ -118,6 +118,14 @@ std::string aligned(const std::vector<Column>& columns,
   return text;
 }
 
+/// The meaning of the short titles.
+std::string legend(const std::vector<RunSeries>& series) {
+  if (!all_have_reference(series)) return "";
+  return "gap: objective minus optimum; rel.error: squared distance to the optimum, relative to "
+         "the "
+         "start;\nto 1e-2: rounds until rel.error is at most 1e-2\n";
+}
+
 std::string seeds_text(const std::vector<RunSeries>& series) {
   std::size_t most = 0;
   for (const RunSeries& one : series) most = std::max(most, one.runs.size());
@@ -139,7 +147,8 @@ std::string comparison_table(const std::vector<RunSeries>& series) {
     for (const std::string& why : one.runs[0].explanations)
       reasons += fmt::format("{:<14} {}\n", printable(one.name), why);
   }
-  return aligned(columns, rows) + seeds_text(series) + (reasons.empty() ? "" : "why\n") + reasons;
+  return aligned(columns, rows) + legend(series) + seeds_text(series) +
+         (reasons.empty() ? "" : "why\n") + reasons;
 }
 
 }  // namespace grove

@@ -132,8 +132,7 @@ void mark_divergence(const std::vector<Trail>& trails, bool log_x, Curve& curve)
   if (diverged == 0) return;
   OpenMark mark{.x = log_x ? trails[0].end() : 0, .y = 1};
   if (!curve.x.empty()) mark = {.x = curve.x.back(), .y = curve.y.back(), .text = ""};
-  mark.text = trails.size() == 1 ? "diverged"
-                                 : fmt::format("{} of {} seeds diverged", diverged, trails.size());
+  mark.text = trails.size() == 1 ? "diverged" : fmt::format("{} of {}", diverged, trails.size());
   curve.marks.push_back(std::move(mark));
 }
 
@@ -176,7 +175,7 @@ void label_x(const Axes& axes, double most, Figure& figure) {
       figure.x_label = fmt::format("gradients of single samples, all agents{}", unit.name);
       break;
     case PlotAxis::seconds:
-      unit = unit_for(most, {{1e-3, "ms"}, {1, "s"}});
+      unit = unit_for(most, {{1e-6, "µs"}, {1e-3, "ms"}, {1, "s"}});
       figure.x_label = fmt::format(
           "{} ({})", axes.simulated ? "simulated time" : "run time without measuring", unit.name);
       break;
@@ -223,7 +222,7 @@ Figure convergence_figure(const std::vector<RunSeries>& series, PlotAxis axis) {
   Figure figure{.title = "Convergence",
                 .y_label = y_label(axes, series),
                 .log_x = wants_log_x(all, axes),
-                .mark_meaning = "open marker: where runs diverged"};
+                .mark_meaning = "open marker: seeds that diverged"};
   label_x(axes, most, figure);
   for (std::size_t k = 0; k < series.size(); ++k) {
     const auto& trails = all[k];

@@ -91,10 +91,10 @@ TEST(Convergence, DivergedRunsEndInAnOpenMarkerWithTheirNumber) {
   const Curve most =
       convergence_figure({{"a", {diverged, good, diverged}}}, PlotAxis::rounds).curves[0];
   EXPECT_EQ(most.x, (Values{0, 1})) << "from round 2 on the median is infinite";
-  EXPECT_EQ(most.marks.at(0).text, "2 of 3 seeds diverged");
+  EXPECT_EQ(most.marks.at(0).text, "2 of 3");
   const Curve few = convergence_figure({{"a", {good, good, diverged}}}, PlotAxis::rounds).curves[0];
   EXPECT_EQ(few.x, (Values{0, 1, 2, 3}));
-  EXPECT_EQ(few.marks.at(0).text, "1 of 3 seeds diverged");
+  EXPECT_EQ(few.marks.at(0).text, "1 of 3");
 }
 
 TEST(Convergence, SimulatedSecondsAreUsedWhereAllRunsHaveThem) {
@@ -146,10 +146,10 @@ TEST(LogTicks, ArePowersOfTenAndFewEnoughToRead) {
 
 TEST(GnuplotScript, DrawsOpenMarkersWithTheirTextAndNoLineForEmptyCurves) {
   Figure figure{.title = "t", .mark_meaning = "open: lost"};
-  figure.curves = {{.name = "gone", .marks = {{1, 1, "2 of 3 seeds diverged"}}}};
+  figure.curves = {{.name = "gone", .marks = {{1, 1, "2 of 3"}}}};
   const std::string script = gnuplot_script(figure, "svg", "out.svg");
-  for (const char* part : {"NaN with lines", "title 'gone'", "\"2 of 3 seeds diverged\"",
-                           "with points pt 6", "title 'open: lost'"})
+  for (const char* part :
+       {"NaN with lines", "title 'gone'", "\"2 of 3\"", "with points pt 6", "title 'open: lost'"})
     EXPECT_NE(script.find(part), std::string::npos) << part << " is missing in\n" << script;
 }
 

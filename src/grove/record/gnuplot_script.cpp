@@ -192,23 +192,25 @@ class Series {
                     symbols, gnuplot_text(curve.name)));
   }
 
-  /// Marks at one place are drawn around each other, and their texts above each other.
+  /// Marks at one place are drawn around each other, their texts above and below in turn.
   void add_mark(std::size_t k, const OpenMark& mark) {
     const double x = mark.x / figure_.x_divisor;
     if (!can_show(x, figure_.log_x) || !can_show(mark.y, figure_.log_y)) return;
-    const int below = at_place_[{x, mark.y}]++;
+    const int earlier = at_place_[{x, mark.y}]++;
     const std::string name = fmt::format("$m{}", marks_++);
     const std::string colour = of_series(colours, k);
     std::string text = printable(mark.text);
     std::ranges::replace(text, '"', '\'');
     blocks_ += fmt::format("{} << EOD\n{} {} \"{}\"\nEOD\n", name, exact(x), exact(mark.y), text);
     add(fmt::format("{} using 1:2 with points pt {} ps {:.1f} lw 2 lc rgb '{}' notitle", name,
-                    of_series(open_symbols, k), 1.6 + 0.9 * below, colour));
+                    of_series(open_symbols, k), 1.6 + 0.9 * earlier, colour));
     const bool right = extent_.position(x, figure_.log_x) > 0.75;  // the text must not be cut off
+    const double away = 1.3 + 1.1 * (earlier / 2);                 // lines of text
     add(
         fmt::format("{} using 1:2:3 with labels noenhanced {} offset char {},{:.1f} tc rgb '{}' "
                     "notitle",
-                    name, right ? "right" : "left", right ? -1.2 : 1.2, 0.7 - 1.0 * below, colour));
+                    name, right ? "right" : "left", right ? 0.5 : -0.5,
+                    earlier % 2 == 0 ? away : -away, colour));
   }
 
   const Figure& figure_;

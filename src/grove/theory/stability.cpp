@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include <Eigen/Eigenvalues>
+#include "grove/base/eigenvalues.h"
 
 namespace grove {
 namespace {
@@ -42,12 +42,11 @@ LinearizedStability linearized_stability(const Graph& graph, const LinearizedSet
   result.guaranteed = result.offending.empty();
   if (graph.agents() > largest_dense) return result;
 
-  using Spectrum = Eigen::SelfAdjointEigenSolver<Matrix>;
   const Matrix penalty = coupling(graph, setting);
-  result.needed_prox = Spectrum(penalty, Eigen::EigenvaluesOnly).eigenvalues().maxCoeff();
+  result.needed_prox = symmetric_eigenvalues(penalty).maxCoeff();
   const Matrix margin =
       Matrix(Eigen::Map<const Vector>(setting.prox.data(), penalty.rows()).asDiagonal()) - penalty;
-  const double slack = Spectrum(margin, Eigen::EigenvaluesOnly).eigenvalues().minCoeff();
+  const double slack = symmetric_eigenvalues(margin).minCoeff();
   // An eps exactly on the bound is stable; its smallest eigenvalue is zero up to rounding.
   result.guaranteed = slack >= -1e-12 * result.needed_prox;
   if (result.guaranteed) result.offending.clear();

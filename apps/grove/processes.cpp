@@ -1,29 +1,39 @@
+#include "processes.h"
+
 #include <csignal>
 #include <memory>
 #include <string>
 
-#include "grove/runtime/mpi/cluster.h"
 #include "grove/train/run.h"
 #include "launcher.h"
-#include "processes.h"
+#include "plugin.h"
 #include "wrapper.h"
 
 namespace grove::app {
 namespace {
 
 /// MPI, once it has been started.
-std::unique_ptr<mpi::Session>& session() {
-  static std::unique_ptr<mpi::Session> started;
+std::unique_ptr<ClusterSession>& session() {
+  static std::unique_ptr<ClusterSession> started;
   return started;
+}
+
+Status ensure_session() {
+  if (session()) return success();
+  const auto started = start_session();
+  if (!started) return started.error();
+  session().reset(*started);
+  return success();
 }
 
 }  // namespace
 
 Processes::Processes() {
-  if (const char* rank = rank_from_launcher()) {
-    stand_guard(std::string("process ") + rank);
-    session() = std::make_unique<mpi::Session>();
-  }
+  const char* rank = rank_from_launcher();
+  if (rank == nullptr) return;
+  stand_guard(std::string("process ") + rank);
+  // A build without MPI is no error before the run is placed: it may be one that needs none.
+  [[maybe_unused]] const Status started = ensure_session();
 }
 
 Processes::~Processes() {
@@ -47,8 +57,8 @@ int abort_job(int exit_code) {
 }
 
 Result<Cluster*> place_run(Config& config) {
-  if (config.runtime == RuntimeKind::mpi && !session())
-    session() = std::make_unique<mpi::Session>();
+  if (config.runtime == RuntimeKind::mpi)
+    if (Status status = ensure_session(); !status) return status.error();
   // One process under a launcher may simulate as well as any other.
   const bool alone = !session() || session()->cluster().size() == 1;
   Cluster* cluster =

@@ -1,0 +1,6 @@
+// The plug-in with peers: one agent of a network, and networks on this machine.
+#include "plugin.h"
+
+void grove::app::grove_plugin_commands(std::vector<Command>& commands) {
+  commands = {peer_command(), network_command()};
+}
