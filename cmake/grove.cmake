@@ -13,10 +13,18 @@ if(GROVE_COVERAGE)
   target_link_options(grove_settings INTERFACE --coverage)
 endif()
 
-# grove_library(NAME [PLUGIN] [SOURCES ...] [DEPENDS public...] [PRIVATE private...]): target
+# Code outside the inner loops compiles twice as fast with fewer optimizations.
+function(grove_compile_quickly target)
+  if(NOT CMAKE_CXX_CLANG_TIDY)
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
+endfunction()
+
+# grove_library(NAME [PLUGIN] [QUICK] [SOURCES ...] [DEPENDS public...] [PRIVATE private...]): target
 # grove_NAME, alias Grove::NAME. PLUGIN: it is part of a plug-in of the program, not of the program.
+# QUICK: it has no inner loops.
 function(grove_library name)
-  cmake_parse_arguments(ARG "PLUGIN" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "PLUGIN;QUICK" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   if(ARG_SOURCES)
     add_library(grove_${name} STATIC ${ARG_SOURCES})
     target_include_directories(grove_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
@@ -24,6 +32,9 @@ function(grove_library name)
     target_link_libraries(grove_${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE}
                                                $<BUILD_INTERFACE:grove_settings>)
     target_compile_features(grove_${name} PUBLIC cxx_std_20)
+    if(ARG_QUICK)
+      grove_compile_quickly(grove_${name})
+    endif()
     if(NOT ARG_PLUGIN)
       set_property(GLOBAL APPEND PROPERTY GROVE_CORE_LIBRARIES grove_${name})
     endif()

@@ -34,10 +34,13 @@ install_packages() {
     apt-get install -y -qq --no-install-recommends "${missing[@]}"
 }
 
-# Without the right to install, only packages of the group `runtimes` may be missing.
+# Without the right to install, only packages of the groups `plots` and `runtimes` may be missing.
 refuse_or_go_without() {
-  local needed
-  needed=$(packages_missing "${@/runtimes/}" | xargs)
+  local groups=() group needed
+  for group in "$@"; do
+    [[ $group == plots || $group == runtimes ]] || groups+=("$group")
+  done
+  needed=$(packages_missing "${groups[@]}" | xargs)
   if [[ -n $needed ]]; then
     echo "Packages are missing and this user is neither root nor has sudo. As root, run:" >&2
     echo "  apt-get update && apt-get install $needed" >&2
@@ -46,17 +49,25 @@ refuse_or_go_without() {
   echo "Going on without optional packages (neither root nor sudo): ${missing[*]}" >&2
 }
 
-# configure_and_build PRESET [cmake options]: the build's own output on a terminal, otherwise only
-# when it fails.
+# configure_and_build PRESET [cmake options] [-- target]: the build's own output on a terminal,
+# otherwise only when it fails.
 configure_and_build() {
-  local preset=$1
+  local preset=$1 options=() target=all
   shift
-  [[ -d build/$preset ]] || echo "Building build/$preset: a few minutes, this first time"
-  quietly cmake --preset "$preset" "$@" || return
+  while (($#)); do
+    if [[ $1 == -- ]]; then
+      target=$2
+      break
+    fi
+    options+=("$1")
+    shift
+  done
+  [[ -d build/$preset ]] || echo "Building build/$preset, this first time from nothing"
+  quietly cmake --preset "$preset" "${options[@]}" || return
   if [[ -t 1 ]]; then
-    cmake --build --preset "$preset"
+    cmake --build --preset "$preset" --target "$target"
   else
-    quietly cmake --build --preset "$preset"
+    quietly cmake --build --preset "$preset" --target "$target"
   fi
 }
 

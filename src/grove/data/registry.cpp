@@ -14,7 +14,7 @@ namespace grove {
 namespace {
 
 // `abalone` is the scaled version: the raw one has columns of very different size.
-constexpr std::array known_sets{
+constexpr std::array public_set_table{
     PublicSet{.name = "ijcnn1",
               .path = "binary/ijcnn1.bz2",
               .kind = TargetKind::two_classes,
@@ -82,14 +82,14 @@ constexpr std::array known_sets{
 
 }  // namespace
 
-std::span<const PublicSet> public_sets() { return known_sets; }
+std::span<const PublicSet> public_sets() { return public_set_table; }
 
 Result<PublicSet> find_public_set(std::string_view name) {
-  const auto found = std::ranges::find(known_sets, name, &PublicSet::name);
-  if (found != known_sets.end()) return *found;
+  const auto found = std::ranges::find(public_set_table, name, &PublicSet::name);
+  if (found != public_set_table.end()) return *found;
   std::vector<std::string> names;
-  names.reserve(known_sets.size());
-  for (const PublicSet& set : known_sets) names.emplace_back(set.name);
+  names.reserve(public_set_table.size());
+  for (const PublicSet& set : public_set_table) names.emplace_back(set.name);
   const auto near = closest(name, names);
   return Error{"data set",
                fmt::format("unknown name {}, {}", shown(name),

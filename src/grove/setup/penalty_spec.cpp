@@ -6,7 +6,7 @@ namespace grove {
 namespace {
 
 /// Up to here the whole matrix costs fewer vectors, (d+1)/4 of them, than it saves rounds.
-constexpr Index largest_full = 150;
+constexpr Index largest_full_dimension = 150;
 /// With l1 it saves so many more rounds that it is the faster way up to here, though not the one
 /// with the fewest bytes.
 constexpr Index largest_full_with_kinks = 1000;
@@ -57,7 +57,7 @@ Option penalty_option(const OptionText& text, PenaltySpec& target) {
 }
 
 LinkWeightForm automatic_form(Index dimension, bool kinks) {
-  if (dimension <= (kinks ? largest_full_with_kinks : largest_full)) return {LinkWeightShape::full};
+  if (dimension <= (kinks ? largest_full_with_kinks : largest_full_dimension)) return {LinkWeightShape::full};
   return {LinkWeightShape::low_rank, automatic_rank};
 }
 
