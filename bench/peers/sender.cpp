@@ -35,8 +35,8 @@ void flood(const Sender::Job& job, int stream_number, const peer::CertifiedKey& 
   hello.set_fingerprint(bench_fingerprint);
   stream->Write(envelope);
   const std::vector<double> values(static_cast<std::size_t>(job.dimension), 0.5);
-  peer::encode({.sequence = 1, .vector = values}, job.dimension, false,
-               *envelope.mutable_iterate());
+  *envelope.mutable_iterate() =
+      peer::encode({.sequence = 1, .vector = values}, job.dimension, false);
   // Both ends of a link read. A client that does not read was measured to be three times as slow,
   // which would make the peer look better.
   std::thread reader([&] {

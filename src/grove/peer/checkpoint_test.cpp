@@ -76,8 +76,7 @@ TEST(Checkpoint, OfAnotherVersionIsSetAside) {
   ASSERT_TRUE(write_file_atomically(path, "grove-checkpoint/1\n" + content));
   const auto found = find_checkpoint(path, "loss=logistic");
   EXPECT_FALSE(found.checkpoint);
-  EXPECT_NE(found.error.find("expected grove-checkpoint/5;"), std::string::npos)
-      << found.error;
+  EXPECT_NE(found.error.find("expected grove-checkpoint/5;"), std::string::npos) << found.error;
   EXPECT_TRUE(std::filesystem::exists(path.string() + ".bad-1"));
 }
 

@@ -4,6 +4,7 @@
 
 #include <grpcpp/create_channel.h>
 
+#include "grove/peer/channel_arguments.h"
 #include "grove/peer/clock.h"
 #include "grove/peer/session.h"
 
@@ -38,7 +39,7 @@ Dialer::Dialer(NeighbourAddress neighbour, const TlsIdentity& identity, const Li
     : neighbour_(std::move(neighbour)),
       links_(links),
       log_(std::move(log)),
-      channel_(channel_to(neighbour_, identity, shape)),
+      stub_(v1::Peer::NewStub(channel_to(neighbour_, identity, shape))),
       thread_([this] { keep_dialing(); }) {}
 
 Dialer::~Dialer() {
@@ -70,10 +71,10 @@ void Dialer::dial_once() {
   grpc::ClientContext context;
   const auto id =
       streams_.add([&] { context.TryCancel(); }, monotonic_seconds() + hello_timeout_seconds);
-  const auto stream = open_link(*channel_, context);
+  const auto stream = stub_->Link(&context);
   v1::Envelope envelope;
   *envelope.mutable_hello() = links_.hello_to(neighbour_.name);
-  if (write_to(*stream, envelope) && read_from(*stream, links_.dimension(), envelope)) {
+  if (stream->Write(envelope) && stream->Read(&envelope)) {
     std::uint64_t session = 0;
     // The certificate proves the neighbour's name, so a hello with another name is not its own.
     if (!envelope.has_hello() || envelope.hello().from() != neighbour_.name)

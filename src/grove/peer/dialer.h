@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "grove/peer/link_table.h"
+#include "grove/peer/peer.grpc.pb.h"
 #include "grove/peer/peer_config.h"
 #include "grove/peer/stream_registry.h"
 #include "grove/peer/tls.h"
@@ -35,7 +36,7 @@ class Dialer {
   NeighbourAddress neighbour_;
   LinkTable& links_;
   std::shared_ptr<spdlog::logger> log_;
-  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::Peer::Stub> stub_;
   StreamRegistry streams_;
   std::mutex mutex_;
   std::condition_variable ending_;

@@ -51,14 +51,11 @@ bool LinkTable::send(const std::string& name, const Message& message) {
   }
   const bool float32 = link.float32;
   lock.unlock();  // encoding a large vector must not block the other links
-  v1::Iterate iterate;
-  encode_without_vector(message, options_.shape, iterate);
-  grpc::Slice vector = to_bytes(message.vector, float32);
+  v1::Iterate iterate = encode(message, options_.shape, float32);
   lock.lock();
   if (link.session != session) return false;
   if (link.has_outgoing) keep_weight_update(link.outgoing, iterate);
   link.outgoing.Swap(&iterate);
-  std::swap(link.outgoing_vector, vector);
   if (options_.fault_delay_seconds > 0 && !link.has_outgoing)
     link.outgoing_due =
         monotonic_seconds() +

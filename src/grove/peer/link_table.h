@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include <grpcpp/support/byte_buffer.h>
 #include <spdlog/logger.h>
 
 #include "grove/agent/message.h"
@@ -85,14 +84,13 @@ class LinkTable {
   std::array<std::uint64_t, reject_reason_count> strangers_rejected() const;
 
   // Called by the sessions. A session is a number; 0 means not connected.
-  Index dimension() const { return options_.shape.dimension; }
   v1::Hello hello_to(const std::string& name) const;
   /// Starts a session with the sender of the hello, or rejects the hello. The table counts
   /// rejections and logs the first of each kind.
   std::optional<Violation> admit(const v1::Hello& hello, std::uint64_t& session);
   void reject(const std::string& name, const Violation& violation);
   /// Waits for the next message to send. Returns false if the session has ended.
-  bool next_to_send(const std::string& name, std::uint64_t session, grpc::ByteBuffer& bytes);
+  bool next_to_send(const std::string& name, std::uint64_t session, v1::Envelope& envelope);
   /// Returns false if the neighbour violated the protocol and the session must end.
   bool deliver(const std::string& name, std::uint64_t session, v1::Envelope& envelope);
   void end_session(const std::string& name, std::uint64_t session);

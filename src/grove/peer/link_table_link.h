@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "grove/peer/link_stream.h"
 #include "grove/peer/link_table.h"
 
 namespace grove::peer {
@@ -17,8 +16,7 @@ struct LinkTable::Link {
 
   std::condition_variable outgoing_ready;
   std::uint64_t last_sent = 0;  ///< newest sequence that this process has sent to the neighbour
-  v1::Iterate outgoing;         ///< without its vector
-  grpc::Slice outgoing_vector;  ///< encoded
+  v1::Iterate outgoing;
   bool has_outgoing = false;
   double outgoing_due = 0;  ///< monotonic seconds; in the future only with injected delays
   std::optional<v1::Heartbeat> outgoing_heartbeat;

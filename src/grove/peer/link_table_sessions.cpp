@@ -88,7 +88,7 @@ void LinkTable::count_rejection(const std::string& name, const Violation& violat
 }
 
 bool LinkTable::next_to_send(const std::string& name, std::uint64_t session,
-                             grpc::ByteBuffer& bytes) {
+                             v1::Envelope& envelope) {
   std::unique_lock lock(mutex_);
   Link& link = *links_.at(name);
   while (link.session == session) {
@@ -101,22 +101,14 @@ bool LinkTable::next_to_send(const std::string& name, std::uint64_t session,
   }
   if (link.session != session) return false;
   if (link.outgoing_heartbeat) {
-    v1::Envelope envelope;
     *envelope.mutable_heartbeat() = std::move(*link.outgoing_heartbeat);
     link.outgoing_heartbeat.reset();
-    bytes = to_bytes(envelope);
   } else {
-    v1::Iterate iterate;
-    grpc::Slice vector;
-    iterate.Swap(&link.outgoing);
-    std::swap(vector, link.outgoing_vector);
+    envelope.mutable_iterate()->Swap(&link.outgoing);
     link.has_outgoing = false;
     ++link.counts.iterates_sent;
-    lock.unlock();  // encoding a large link weight must not block the other links
-    bytes = to_bytes(iterate, vector);
-    lock.lock();
   }
-  link.counts.bytes_sent += bytes.Length();
+  link.counts.bytes_sent += envelope.ByteSizeLong();
   return true;
 }
 

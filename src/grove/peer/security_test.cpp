@@ -1,6 +1,7 @@
 // Admission of callers, and rejection of their invalid messages.
 #include <cmath>
 
+#include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 
 #include "grove/peer/clock.h"
@@ -150,6 +151,44 @@ TEST_F(Rejects, MessagesLongerThanTheDimensionAllows) {
   EXPECT_FALSE(again.answered());
   EXPECT_EQ(again.ended_by_other(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_TRUE(b.received().empty());
+}
+
+/// Sends raw bytes on the stream of a link. Returns how the call ends.
+grpc::StatusCode status_of_bytes(const Endpoint& b, const std::string& bytes) {
+  const auto channel = channel_to({"b", b.address()}, identity_of("a"), test_dimension);
+  grpc::GenericStub stub(channel);
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+  grpc::CompletionQueue queue;
+  const auto stream = stub.PrepareCall(&context, "/grove.peer.v1.Peer/Link", &queue);
+  const auto wait = [&] {
+    void* tag = nullptr;
+    bool done = false;
+    return queue.Next(&tag, &done) && done;
+  };
+  stream->StartCall(nullptr);
+  EXPECT_TRUE(wait());
+  const grpc::Slice slice(bytes);
+  stream->Write(grpc::ByteBuffer(&slice, 1), nullptr);
+  EXPECT_TRUE(wait());
+  grpc::ByteBuffer answer;
+  stream->Read(&answer, nullptr);
+  EXPECT_FALSE(wait());
+  grpc::Status status;
+  stream->Finish(&status, nullptr);
+  EXPECT_TRUE(wait());
+  return status.error_code();
+}
+
+TEST_F(Rejects, BytesThatAreNotAnEnvelope) {
+  v1::Envelope envelope;
+  *envelope.mutable_hello() = hello_from("a");
+  const std::string hello = envelope.SerializeAsString();
+  for (const std::string& bytes : {std::string(), std::string(50, '\xff'), std::string("\x12\x70x"),
+                                   hello.substr(0, hello.size() - 1)})
+    EXPECT_EQ(status_of_bytes(b, bytes), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(b.strangers(RejectReason::malformed), 4u);
+  expect_untouched();
 }
 
 TEST_F(Rejects, ACallerThatNeverSendsAHello) {

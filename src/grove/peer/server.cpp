@@ -4,6 +4,7 @@
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server_builder.h>
 
+#include "grove/peer/channel_arguments.h"
 #include "grove/peer/clock.h"
 #include "grove/peer/peer.grpc.pb.h"
 #include "grove/peer/session.h"
@@ -11,17 +12,18 @@
 namespace grove::peer {
 
 class Server::Service final : public v1::Peer::Service {
-  using Handler = grpc::internal::BidiStreamingHandler<Service, grpc::ByteBuffer, grpc::ByteBuffer>;
-  static constexpr int link_method = 0;  ///< index of the method in peer.proto
+  using Stream = grpc::ServerReaderWriter<v1::Envelope, v1::Envelope>;
 
  public:
   Service(LinkTable& links, StreamRegistry& streams, ServerHandlers handlers, bool secure)
-      : links_(links), streams_(streams), handlers_(std::move(handlers)), secure_(secure) {
-    MarkMethodStreamed(
-        link_method,
-        new Handler([](Service* service, grpc::ServerContext* context,
-                       ServerStream* stream) { return service->link(context, stream); },
-                    this));
+      : links_(links), streams_(streams), handlers_(std::move(handlers)), secure_(secure) {}
+
+  grpc::Status Link(grpc::ServerContext* context, Stream* stream) override {
+    const auto cancel = [context] { context->TryCancel(); };
+    const auto id = streams_.add(cancel, monotonic_seconds() + hello_timeout_seconds);
+    grpc::Status status = serve_link(*context, *stream, id);
+    streams_.remove(id);
+    return status;
   }
 
   grpc::Status Status(grpc::ServerContext*, const v1::StatusRequest*,
@@ -38,18 +40,9 @@ class Server::Service final : public v1::Peer::Service {
   }
 
  private:
-  grpc::Status link(grpc::ServerContext* context, ServerStream* stream) {
-    const auto cancel = [context] { context->TryCancel(); };
-    const auto id = streams_.add(cancel, monotonic_seconds() + hello_timeout_seconds);
-    grpc::Status status = serve_link(*context, *stream, id);
-    streams_.remove(id);
-    return status;
-  }
-
-  grpc::Status serve_link(grpc::ServerContext& context, ServerStream& stream,
-                          std::uint64_t stream_id) {
+  grpc::Status serve_link(grpc::ServerContext& context, Stream& stream, std::uint64_t stream_id) {
     v1::Envelope envelope;
-    if (!read_from(stream, links_.dimension(), envelope) || !envelope.has_hello())
+    if (!stream.Read(&envelope) || !envelope.has_hello())
       return rejected("", {RejectReason::malformed, "expected a hello"});
     v1::Hello hello = std::move(*envelope.mutable_hello());
     if (secure_ && !certified(context, hello.from()))
@@ -61,7 +54,8 @@ class Server::Service final : public v1::Peer::Service {
     const std::string name = hello.from();
     *envelope.mutable_hello() = links_.hello_to(name);
     v1::Hello().Swap(&hello);  // frees the estimate for the length of the session
-    const bool answered = write_to(stream, envelope);
+    const bool answered = stream.Write(envelope);
+    envelope.Clear();
     if (answered)
       run_session(stream, links_, name, session, [&context] { context.TryCancel(); });
     else

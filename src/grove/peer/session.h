@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "grove/peer/clock.h"
-#include "grove/peer/link_stream.h"
 #include "grove/peer/link_table.h"
 
 namespace grove::peer {
@@ -35,18 +34,18 @@ class Throttle {
   double window_start_;
 };
 
-/// Runs both directions of a stream after the hellos, until either end closes it. `Stream` is the
-/// client's or the server's side of the same call.
+/// Runs both directions of a stream after the hellos, until either end closes it. Bytes that are
+/// not an envelope end the stream. `Stream` is the client's or the server's side of the same call.
 template <class Stream, class Cancel>
 void run_session(Stream& stream, LinkTable& links, const std::string& name, std::uint64_t session,
                  const Cancel& cancel) {
   std::thread writer([&] {
-    grpc::ByteBuffer bytes;
-    while (links.next_to_send(name, session, bytes) && stream.Write(bytes)) bytes.Clear();
+    v1::Envelope envelope;
+    while (links.next_to_send(name, session, envelope) && stream.Write(envelope)) envelope.Clear();
   });
   Throttle throttle(monotonic_seconds());
   v1::Envelope envelope;
-  while (read_from(stream, links.dimension(), envelope) && links.deliver(name, session, envelope)) {
+  while (stream.Read(&envelope) && links.deliver(name, session, envelope)) {
     envelope.Clear();  // frees the replaced or rejected message now, because d may be large
     const double pause = throttle.pause_after_message(monotonic_seconds());
     if (pause > 0) std::this_thread::sleep_for(std::chrono::duration<double>(pause));

@@ -131,8 +131,8 @@ class Caller {
   }
   bool send(std::uint64_t sequence, const std::vector<double>& values) {
     v1::Envelope envelope;
-    encode({.sender = {}, .sequence = sequence, .vector = values}, test_dimension, false,
-           *envelope.mutable_iterate());
+    *envelope.mutable_iterate() =
+        encode({.sender = {}, .sequence = sequence, .vector = values}, test_dimension, false);
     return stream_->Write(envelope);
   }
   bool reads(v1::Envelope& envelope) { return stream_->Read(&envelope); }

@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "grove/peer/link_stream.h"
 #include "grove/peer/link_table.h"
 #include "grove/peer/peer_agent.h"
 #include "grove/peer/test_log.h"
@@ -150,10 +149,9 @@ class InProcessNetwork {
   bool deliver(std::size_t from, std::size_t to, const Corrupt& corrupt) {
     if (!connected(from, to) || !pending_[{from, to}]) return true;
     pending_[{from, to}] = false;
-    grpc::ByteBuffer bytes;
-    link_table(from).next_to_send(name(to), sessions_[{from, to}], bytes);
-    v1::Envelope envelope;
-    parse(bytes, link_table(to).dimension(), envelope);
+    v1::Envelope sent, envelope;
+    link_table(from).next_to_send(name(to), sessions_[{from, to}], sent);
+    if (!envelope.ParseFromString(sent.SerializeAsString())) ADD_FAILURE() << "invalid bytes";
     corrupt(envelope);
     if (link_table(to).deliver(name(from), sessions_[{to, from}], envelope)) return true;
     disconnect(from, to);

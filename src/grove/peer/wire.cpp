@@ -11,7 +11,6 @@
 
 #include "grove/base/printable.h"
 
-
 namespace grove::peer {
 namespace {
 
@@ -151,7 +150,8 @@ std::optional<Violation> validate(const v1::LinkWeight& weight, const LinkShape&
   if (size != expected)
     return Violation{RejectReason::wrong_dimension,
                      fmt::format("link weight of {} numbers, expected {}", size, expected)};
-  if (!LinkWeight::is_positive_definite(*shape.weight, shape.dimension, {weight.numbers().data(), size}))
+  if (!LinkWeight::is_positive_definite(*shape.weight, shape.dimension,
+                                        {weight.numbers().data(), size}))
     return Violation{RejectReason::wrong_link_weight, "link weight is not positive definite"};
   return std::nullopt;
 }
@@ -194,8 +194,9 @@ int receive_limit_bytes(const LinkShape& shape) {
 namespace {
 
 void encode_weights(const Message& message, const LinkShape& shape, v1::WeightHeader& into) {
-  into.set_hops_from_root(message.hops->from_root);
-  into.set_depth(message.hops->depth);
+  const HopCounts hops = message.hops.value_or(HopCounts{});
+  into.set_hops_from_root(hops.from_root);
+  into.set_depth(hops.depth);
   into.set_sender_version(message.weights->sender.version);
   into.set_sender_digest(message.weights->sender.digest);
   into.set_receiver_version(message.weights->receiver.version);
@@ -209,20 +210,15 @@ void encode_weights(const Message& message, const LinkShape& shape, v1::WeightHe
 
 }  // namespace
 
-void encode_without_vector(const Message& message, const LinkShape& shape, v1::Iterate& into) {
-  into.Clear();
-  into.set_sequence(message.sequence);
-  if (shape.weight) encode_weights(message, shape, *into.mutable_weights());
-}
-
-void encode(const Message& message, const LinkShape& shape, bool float32, v1::Iterate& into) {
-  encode_without_vector(message, shape, into);
-  if (!float32) {
-    into.mutable_vector()->Add(message.vector.begin(), message.vector.end());
-    return;
-  }
-  into.mutable_rounded_vector()->Reserve(static_cast<int>(message.vector.size()));
-  for (const double value : message.vector) into.add_rounded_vector(static_cast<float>(value));
+v1::Iterate encode(const Message& message, const LinkShape& shape, bool float32) {
+  v1::Iterate iterate;
+  iterate.set_sequence(message.sequence);
+  if (shape.weight) encode_weights(message, shape, *iterate.mutable_weights());
+  if (float32)
+    iterate.mutable_rounded_vector()->Add(message.vector.begin(), message.vector.end());
+  else
+    iterate.mutable_vector()->Add(message.vector.begin(), message.vector.end());
+  return iterate;
 }
 
 Message decode(const v1::Iterate& iterate, std::vector<double>& buffer) {

@@ -106,10 +106,8 @@ std::size_t max_message_bytes(const LinkShape& shape);
 /// message above both limits is not read, and the stream ends.
 int receive_limit_bytes(const LinkShape& shape);
 
-/// Encodes an agent's message, except its vector.
-void encode_without_vector(const Message& message, const LinkShape& shape, v1::Iterate& into);
-void encode(const Message& message, const LinkShape& shape, bool float32, v1::Iterate& into);
-/// Its spans refer to the iterate or to `buffer`. The sender is not set.
+v1::Iterate encode(const Message& message, const LinkShape& shape, bool float32);
+/// The spans of the result refer to the iterate or to `buffer`. The sender is not set.
 Message decode(const v1::Iterate& iterate, std::vector<double>& buffer);
 
 /// Moves the weight update of an older iterate to the newer one that replaces it. The sender does

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "grove/coupling/link_weight.h"
-#include "grove/peer/link_stream.h"
 #include "grove/peer/wire.h"
 
 namespace grove::peer {
@@ -52,10 +51,8 @@ inline bool fuzz_iterate(const v1::Iterate& iterate, const LinkShape& shape) {
 /// accepted. Returns whether any kind of link accepts it. The fuzzer and the tests use it.
 inline bool fuzz_wire(std::string_view bytes) {
   constexpr Index dimension = 3;
-  const grpc::Slice slice(bytes.data(), bytes.size());
-  grpc::ByteBuffer buffer(&slice, 1);
   v1::Envelope envelope;
-  parse(buffer, dimension, envelope);
+  if (!envelope.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return false;
   if (envelope.has_hello()) {
     const ExpectedHello expected{
         .network = "n", .self = "a", .fingerprint = "f", .dimension = dimension};
