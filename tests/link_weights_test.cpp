@@ -47,7 +47,7 @@ struct Trial {
       : instance(problem.instance()), optimum(problem.prepared().reference->x) {
     EXPECT_LT(optimality_violation(problem, optimum), 1e-10);
     const MethodSetup setup = *set_up_method(config, instance);
-    simulator.emplace(make_agents(config, instance, setup), instance.graph,
+    simulator.emplace(make_agents(instance, setup), instance.graph,
                       Schedule(1, setup.participation, setup.work_loads),
                       SimulatorOptions{.faults = {config.loss_rate, config.delay}, .threads = 1});
   }
@@ -124,7 +124,7 @@ TEST(PublishedWeights, OfBroadcastCouplingGiveTheStepOfAnExampleWorkedOutByHand)
   config.agents = 2;
   config.participation = std::string("1,0.4");
   const MethodSetup setup = *set_up_method(config, instance);
-  Simulator simulator(make_agents(config, instance, setup), instance.graph,
+  Simulator simulator(make_agents(instance, setup), instance.graph,
                       Schedule(1, {1, 1}, {5, 5}), {.threads = 1});
   const Agents& agents = simulator.agents();
   simulator.advance();
@@ -197,7 +197,7 @@ TEST(PublishedWeights, OfEdgeCouplingLetFreeRunningAgentsSurviveLossCrashesAndAC
   const Instance instance = problem.instance();
   Config config = config_with({LinkWeightShape::full}, LinkKind::edge);
   const MethodSetup setup = *set_up_method(config, instance);
-  EventSimulator simulator(make_agents(config, instance, setup), instance.graph, setup.work_loads,
+  EventSimulator simulator(make_agents(instance, setup), instance.graph, setup.work_loads,
                            {.speeds = {1, 1, 0.2, 1, 5, 1, 1, 2},
                             .latency = 1,
                             .jitter = 0.9,

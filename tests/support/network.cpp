@@ -54,9 +54,9 @@ std::vector<MethodCase> every_method() {
   }
   methods.push_back({"Default", default_druid(), 5});
   methods.push_back({"DefaultOverEdges", default_druid({}, LinkKind::edge), 5});
-  methods.push_back({"PgExtra", PgExtraOptions{{.step = 0.8}}});
-  methods.push_back({"P2d2", P2d2Options{{.step = 0.8}}});
-  methods.push_back({"Nids", NidsOptions{{.step = 0.8}}});
+  methods.push_back({"PgExtra", with_step(Method::pg_extra, 0.8)});
+  methods.push_back({"P2d2", with_step(Method::p2d2, 0.8)});
+  methods.push_back({"Nids", with_step(Method::nids, 0.8)});
   return methods;
 }
 
@@ -71,7 +71,7 @@ Agents make_agents_of(const MethodCase& method, const Instance& instance, AgentI
                          .network_size = instance.agents(),
                          .start = instance.start()};
     if (!method.keeps_theta() || context.id == holder) context.regularizer = instance.regularizer;
-    const auto weights = metropolis_weights(instance.graph, context.id);
+    const auto weights = mixing_weights(instance.graph, context.id);
     const auto neighbours = instance.graph.neighbours(context.id);
     for (std::size_t slot = 0; slot < neighbours.size(); ++slot)
       context.neighbours.push_back({neighbours[slot], weights[slot]});

@@ -30,6 +30,12 @@ struct Cost {
   }
   bool operator==(const Cost&) const = default;
 
+  /// One activation that sends one d-vector to every neighbour.
+  void count_broadcast(std::size_t neighbours, Index dimension) {
+    broadcasts += 1;
+    vectors_sent += neighbours;
+    bytes_sent += neighbours * static_cast<std::uint64_t>(dimension) * sizeof(double);
+  }
   /// One message on one link.
   void count_message(const Message& message, Index dimension) {
     const std::size_t vector_bytes = static_cast<std::size_t>(dimension) * sizeof(double);

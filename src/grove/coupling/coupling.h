@@ -11,8 +11,6 @@
 
 namespace grove {
 
-enum class LinkKind { broadcast, edge };
-
 struct CouplingOptions {
   LinkKind kind = LinkKind::broadcast;
   LinkWeighting weighting = FixedPenalty{};

@@ -11,6 +11,9 @@
 
 namespace grove {
 
+/// One broadcast per round, or one message per edge, which tolerates loss and delay.
+enum class LinkKind { broadcast, edge };
+
 enum class LinkWeightShape { scalar, diagonal, low_rank, full };
 
 /// The form in which agents publish their link weights.

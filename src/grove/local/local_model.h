@@ -3,16 +3,11 @@
 #include "grove/agent/workspace.h"
 #include "grove/base/types.h"
 #include "grove/coupling/quadratic_term.h"
+#include "grove/local/local_model_kind.h"
 #include "grove/problem/objective.h"
 #include "grove/problem/regularizer.h"
 
 namespace grove {
-
-/// Which gradient several local steps follow (math: section 2).
-enum class LocalModelKind {
-  augmented,   ///< of the perturbed augmented Lagrangian, eq. (6)
-  linearized,  ///< as printed in eq. (10): penalty terms frozen at the start of the activation
-};
 
 /// The function that an agent decreases in one activation, x being its point at the start:
 ///   f(v) + coupling_gradient'(v - x) + (v - x)' center_weight (v - x)/2 + r(v).

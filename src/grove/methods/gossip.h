@@ -58,9 +58,7 @@ class GossipAgent final : public Agent {
     workspace.fit(state_.x.size());
     rule_.advance(state_, workspace);
     state_.sequence = activation.round;
-    state_.cost.broadcasts += 1;
-    for (std::size_t slot = 0; slot < state_.context.neighbours.size(); ++slot)
-      state_.cost.count_message(message_to(slot), state_.x.size());
+    state_.cost.count_broadcast(state_.context.neighbours.size(), state_.x.size());
   }
   Message message_to(std::size_t) const override {
     return {.sender = state_.context.id,

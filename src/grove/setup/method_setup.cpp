@@ -1,7 +1,9 @@
 #include "grove/setup/method_setup.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
+#include <cstdlib>
 #include <iterator>
 
 #include <fmt/ranges.h>
@@ -18,7 +20,7 @@ namespace {
 
 /// One step on an eigenvalue-L quadratic needs eps of the order of L; beyond it, eps only slows.
 double default_prox(const Config& config, const Objective& objective) {
-  if (config.method == Method::druid_gd)
+  if (config.method.solves_by(LocalSolverKind::gradient_step))
     return std::max(2 * config.penalty, objective.smoothness());
   return 2 * config.penalty;
 }
@@ -26,9 +28,10 @@ double default_prox(const Config& config, const Objective& objective) {
 /// The least eps that keeps the local model stable whatever f_i, from the agent's own data and
 /// links (math: section 2). The augmented model needs none: its links make it strongly convex.
 double automatic_prox(const Config& config, const Instance& instance, AgentId agent, int work) {
-  if (config.method == Method::druid_gd) return instance.objectives[agent.value]->smoothness();
+  if (config.method.solves_by(LocalSolverKind::gradient_step))
+    return instance.objectives[agent.value]->smoothness();
   if (config.local_model == LocalModelKind::augmented || work == 1) return 0;
-  const bool holds = agent == regularizer_holder && !instance.regularizer.trivial();
+  const bool holds = agent == regularizer_holder(config) && !instance.regularizer.trivial();
   return config.penalty * static_cast<double>(instance.graph.degree(agent)) +
          (holds ? *config.theta_penalty : 0.0);
 }
@@ -68,19 +71,20 @@ Sampling sampling_of(const Config& config) {
 }
 
 LocalSolverOptions solver_of(const Config& config) {
-  switch (config.method) {
-    case Method::druid_gd:
-      return GradientStep{};
-    case Method::druid_bfgs:
-      return BfgsStep{};
-    case Method::exact_admm:
-      return ExactSolve{config.exact_tolerance};
-    case Method::druid_newton:
+  assert(is_druid(config.method));
+  switch (*config.method.local_solver()) {
+    case LocalSolverKind::newton_steps:
+      return NewtonSteps{sampling_of(config)};
+    case LocalSolverKind::newton_step:
       return NewtonSteps{FullBatches{}};
-    default:
-      break;
+    case LocalSolverKind::gradient_step:
+      return GradientStep{};
+    case LocalSolverKind::bfgs_step:
+      return BfgsStep{};
+    case LocalSolverKind::exact:
+      return ExactSolve{config.exact_tolerance};
   }
-  return NewtonSteps{sampling_of(config)};
+  std::abort();  // the switch covers every solver
 }
 
 DruidOptions druid_options(const Config& config, const Instance& instance, AgentId agent,
@@ -96,10 +100,12 @@ DruidOptions druid_options(const Config& config, const Instance& instance, Agent
 constexpr Index largest_full_weight = 16'000;  ///< coefficients; a curvature is then 0.5 GB on a link
 constexpr Index largest_with_curvature = 2000;
 
+bool is_automatic(const WorkSpec& work) { return work.meaning() && work.meaning()->automatic; }
+
 Status set_up_machines(Config& config, const Instance& instance, MethodSetup& setup) {
   if (!simulates_time(config)) return success();
-  if (config.speeds.empty()) config.speeds = std::string("1");
-  if (config.latency.empty()) config.latency = std::string("0");
+  if (config.speeds.empty()) config.speeds = "1";
+  if (config.latency.empty()) config.latency = "0";
   auto speeds = make_speeds(config.speeds, config.agents, config.seed);
   if (!speeds) return speeds.error();
   const auto latencies = make_latencies(config.latency, instance.graph.edges().size(), config.seed);
@@ -111,14 +117,15 @@ Status set_up_machines(Config& config, const Instance& instance, MethodSetup& se
 
 /// Why agents take as many steps as they do, where that was left to them.
 void set_up_work(Config& config, const Instance& instance, MethodSetup& setup) {
-  if (!takes_local_steps(config.method) || !config.work.starts_with("auto")) return;
-  if (config.work != "auto" || !setup.machines) {
+  if (!config.method.traits().takes_local_steps || !is_automatic(config.work)) return;
+  const bool open = config.work == WorkSpec("auto");  // no limits were given
+  if (!open || !setup.machines) {
     const char* fewer =
         config.penalty.curvature() ? ", fewer once one gains what a quadratic promises" : "";
     for (const int steps : setup.work_loads)
-      setup.work_reasons.push_back(fmt::format(
-          "{}{} {}{}", config.work == "auto" ? "speeds are not known: " : "as given: ", steps,
-          steps == 1 ? "step" : "steps", fewer));
+      setup.work_reasons.push_back(
+          fmt::format("{}{} {}{}", open ? "speeds are not known: " : "as given: ", steps,
+                      steps == 1 ? "step" : "steps", fewer));
     return;
   }
   std::vector<LocalStepsChoice> choices = choose_work(config, instance, *setup.machines);
@@ -148,7 +155,7 @@ Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& s
                      .theta_penalty = config.theta_penalty,
                      .solver = ProximalNewtonSteps{
                          .sampling = sampling_of(config),
-                         .stop_when_quadratic = config.work.starts_with("auto")}});
+                         .stop_when_quadratic = is_automatic(config.work)}});
   }
   return success();
 }
@@ -177,11 +184,21 @@ void settle_penalty(Config& config, const Instance& instance, std::vector<std::s
       instance.graph.edges().size(), bytes / 1e9));
 }
 
+/// As beside links with one number: twice the penalty that suits them.
+double automatic_theta_penalty(const Config& config, const Instance& instance) {
+  const double penalty =
+      config.penalty.curvature()
+          ? automatic_scalar_penalty(*instance.mean, instance.start(), instance.graph)
+          : static_cast<double>(config.penalty);
+  return 2 * penalty;
+}
+
 /// Batches that grow keep the Hessian of one as a matrix.
 Status check_sampling(const Config& config, const Instance& instance) {
   const bool grows = config.sampling == SamplingKind::variance_reduced ||
                      config.sampling == SamplingKind::adaptive;
-  if (!grows || config.method != Method::druid_vl || instance.dimension() <= largest_with_curvature)
+  if (!grows || !config.method.traits().samples_batches ||
+      instance.dimension() <= largest_with_curvature)
     return success();
   return Error{"--sampling",
                fmt::format("variance-reduced and adaptive keep a Hessian of {0} x {0} "
@@ -200,37 +217,26 @@ Status check_prox(const Config& config) {
 /// Whether an agent applies r: all agents do, except where one agent keeps the copy theta.
 bool applies_regularizer(const Config& config, const MethodOptions& options, AgentId agent) {
   const auto* druid = std::get_if<DruidOptions>(&options);
-  return !is_druid(config.method) || agent == regularizer_holder ||
+  return !is_druid(config.method) || agent == regularizer_holder(config) ||
          (druid && !druid->theta_penalty);
 }
 
-MethodOptions gossip_options(Method method, double step) {
-  switch (method) {
-    case Method::pg_extra:
-      return PgExtraOptions{{.step = step}};
-    case Method::p2d2:
-      return P2d2Options{{.step = step}};
-    default:
-      return NidsOptions{{.step = step}};
-  }
-}
-
-void set_up_gossip(Config& config, const Instance& instance, MethodSetup& setup) {
+void set_up_step_method(Config& config, const Instance& instance, MethodSetup& setup) {
   double smoothness = 0;
   for (const auto& objective : instance.objectives)
     smoothness = std::max(smoothness, objective->smoothness());
   if (!config.step) config.step = smoothness > 0 ? 1 / smoothness : 1;
-  setup.options.assign(config.agents, gossip_options(config.method, *config.step));
+  setup.options.assign(config.agents, with_step(config.method, *config.step));
   setup.beyond_bound = *config.step * smoothness > 2;
   if (setup.beyond_bound)
     setup.notes.push_back(
         fmt::format("--step {:.4g} is longer than 2/L = {:.4g}, beyond which {} need not converge",
-                    *config.step, 2 / smoothness, name_of(config.method)));
+                    *config.step, 2 / smoothness, config.method.name()));
 }
 
 void note_clamped_batches(const Config& config, const Instance& instance,
                           std::vector<std::string>& notes) {
-  if (config.method != Method::druid_vl || config.sampling != SamplingKind::minibatch) return;
+  if (!config.method.traits().samples_batches || config.sampling != SamplingKind::minibatch) return;
   Index smallest = instance.objectives[0]->samples();
   for (const auto& objective : instance.objectives)
     smallest = std::min(smallest, objective->samples());
@@ -256,7 +262,7 @@ void note_idle_options(const Config& config, const Instance& instance,
                                   given.size() == 1 ? "has" : "have", because));
   };
   const Config usual;
-  const std::string method = name_of(config.method);
+  const std::string method = config.method.name();
   const std::pair work{"--work", config.work != usual.work};
   const std::pair model{"--local-model", config.local_model != usual.local_model};
   if (!is_druid(config.method))
@@ -266,16 +272,16 @@ void note_idle_options(const Config& config, const Instance& instance,
           {"--theta-penalty", config.theta_penalty.has_value()},
           {"--prox", config.prox.has_value()}},
          method + " goes by --step");
-  else if (!takes_local_steps(config.method))
+  else if (!config.method.traits().takes_local_steps)
     idle({work, model}, method + " takes one local step");
   if (is_druid(config.method)) {
     idle({{"--step", config.step.has_value()}}, method + " goes by --penalty and --prox");
     idle({{"--theta-penalty", config.theta_penalty && instance.regularizer.trivial()}},
          "there is no regularizer to keep a copy for");
   }
-  if (config.method != Method::druid_vl)
+  if (!config.method.traits().samples_batches)
     idle({{"--sampling", config.sampling != usual.sampling}}, method + " looks at all samples");
-  if (config.method != Method::druid_vl || config.sampling == SamplingKind::full)
+  if (!config.method.traits().samples_batches || config.sampling == SamplingKind::full)
     idle({{"--batch-gradient", config.batch_gradient != usual.batch_gradient},
           {"--batch-hessian", config.batch_hessian != usual.batch_hessian}},
          "steps look at all samples");
@@ -286,10 +292,10 @@ void note_idle_options(const Config& config, const Instance& instance,
 
 void note_linearized_bound(const Config& config, const Instance& instance, MethodSetup& setup) {
   const bool several_steps =
-      config.method == Method::druid_vl && std::ranges::max(setup.work_loads) > 1;
+      config.method.traits().takes_local_steps && std::ranges::max(setup.work_loads) > 1;
   if (config.local_model != LocalModelKind::linearized || !several_steps) return;
   LinearizedSetting setting{.penalty = config.penalty, .theta_penalty = *config.theta_penalty};
-  if (!instance.regularizer.trivial()) setting.holder = regularizer_holder;
+  if (!instance.regularizer.trivial()) setting.holder = regularizer_holder(config);
   for (const auto& options : setup.options)
     setting.prox.push_back(std::get<DruidOptions>(options).prox);
   const LinearizedStability stability = linearized_stability(instance.graph, setting);
@@ -342,8 +348,9 @@ std::optional<LinkWeightForm> automatic_curvature(const Config& config, Index di
   return automatic_form(dimension, config.l1 > 0);
 }
 
-Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
-  MethodSetup setup;
+Result<MethodSetup> set_up_method(const Config& given, const Instance& instance) {
+  MethodSetup setup{.resolved = given};
+  Config& config = setup.resolved;
   note_idle_options(config, instance, setup.notes);
   auto work = make_work_loads(config.work, config.agents, config.seed);
   if (!work) return work.error();
@@ -351,14 +358,17 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
   if (!participation) return participation.error();
   if (Status status = check_sampling(config, instance); !status) return status.error();
   if (Status status = check_prox(config); !status) return status.error();
-  setup.work_loads =
-      takes_local_steps(config.method) ? std::move(*work) : std::vector<int>(config.agents, 1);
+  setup.work_loads = config.method.traits().takes_local_steps ? std::move(*work)
+                                                              : std::vector<int>(config.agents, 1);
   setup.participation = std::move(*participation);
   if (Status status = set_up_machines(config, instance, setup); !status) return status.error();
 
   if (config.penalty.is_auto() && is_druid(config.method))
     settle_penalty(config, instance, setup.notes);
   set_up_work(config, instance, setup);
+  // One agent applies an r that is not separable, to its copy theta.
+  if (is_druid(config.method) && !instance.regularizer.separable() && !config.theta_penalty)
+    config.theta_penalty = automatic_theta_penalty(config, instance);
   if (config.penalty.curvature()) {
     if (Status status = set_up_curvature(config, instance, setup); !status) return status.error();
   } else if (is_druid(config.method)) {
@@ -372,14 +382,15 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
     note_clamped_batches(config, instance, setup.notes);
     note_linearized_bound(config, instance, setup);
   } else {
-    set_up_gossip(config, instance, setup);
+    set_up_step_method(config, instance, setup);
   }
   write_back(setup, config);
   return setup;
 }
 
-std::vector<std::unique_ptr<Agent>> make_agents(const Config& config, const Instance& instance,
+std::vector<std::unique_ptr<Agent>> make_agents(const Instance& instance,
                                                 const MethodSetup& setup) {
+  const Config& config = setup.resolved;
   const Regularizer none{.regularized = instance.features};
   std::vector<std::unique_ptr<Agent>> agents;
   const AgentRange own = instance.own_agents();
@@ -392,7 +403,7 @@ std::vector<std::unique_ptr<Agent>> make_agents(const Config& config, const Inst
                          .regularizer = applies_r ? instance.regularizer : none,
                          .network_size = instance.agents(),
                          .start = instance.start()};
-    const auto weights = metropolis_weights(instance.graph, AgentId{i});
+    const auto weights = mixing_weights(instance.graph, AgentId{i});
     const auto neighbours = instance.graph.neighbours(AgentId{i});
     for (std::size_t slot = 0; slot < neighbours.size(); ++slot)
       context.neighbours.push_back({neighbours[slot], weights[slot]});

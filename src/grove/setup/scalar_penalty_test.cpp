@@ -71,13 +71,11 @@ TEST(AutomaticFixedPenalty, MakesRoundsIndependentOfTheUnitsOfTheFeatures) {
       config.data = fmt::format("synthetic:gaussian,features=5,samples=500,scale={}", scale);
       const auto record = run(config);
       ASSERT_TRUE(record) << record.error().text();
-      EXPECT_EQ(record->outcome.status, RunStatus::converged) << name_of(method) << ' ' << scale;
+      EXPECT_EQ(record->outcome.status, RunStatus::converged) << method.name() << ' ' << scale;
       rounds.push_back(record->outcome.rounds);
     }
-    EXPECT_NEAR(static_cast<double>(rounds[0]), static_cast<double>(rounds[1]), 1)
-        << name_of(method);
-    EXPECT_NEAR(static_cast<double>(rounds[2]), static_cast<double>(rounds[1]), 1)
-        << name_of(method);
+    EXPECT_NEAR(static_cast<double>(rounds[0]), static_cast<double>(rounds[1]), 1) << method.name();
+    EXPECT_NEAR(static_cast<double>(rounds[2]), static_cast<double>(rounds[1]), 1) << method.name();
   }
 }
 
@@ -89,8 +87,8 @@ TEST(AutomaticPenalty, IsDiagonalWhereMatricesOfAllLinksWouldFillTheMemory) {
   const Instance instance = std::move(*make_instance(config));
   const auto setup = set_up_method(config, instance);
   ASSERT_TRUE(setup) << setup.error().text();
-  ASSERT_TRUE(config.penalty.curvature());
-  EXPECT_EQ(config.penalty.curvature()->shape, LinkWeightShape::diagonal);
+  ASSERT_TRUE(setup->resolved.penalty.curvature());
+  EXPECT_EQ(setup->resolved.penalty.curvature()->shape, LinkWeightShape::diagonal);
   ASSERT_EQ(setup->notes.size(), 1u);
   EXPECT_NE(setup->notes[0].find("2.0 GB"), std::string::npos) << setup->notes[0];
 }

@@ -63,7 +63,8 @@ std::vector<std::string> notes_of(const PreparedProblem& problem, const MethodSe
   return notes;
 }
 
-std::string diagnosis(const Config& config, const MethodSetup& setup, Round round) {
+std::string diagnosis(const MethodSetup& setup, Round round) {
+  const Config& config = setup.resolved;
   std::string reason;
   if (!is_druid(config.method))
     reason = fmt::format("the step {:.3g} is too long for this problem; try a smaller --step",
@@ -72,11 +73,11 @@ std::string diagnosis(const Config& config, const MethodSetup& setup, Round roun
     reason =
         "the linearized local model is beyond its stability bound; use --local-model augmented or "
         "a larger --prox";
-  else if (config.sampling == SamplingKind::minibatch && config.method == Method::druid_vl)
+  else if (config.sampling == SamplingKind::minibatch && config.method.traits().samples_batches)
     reason =
         "sampling noise outweighs the damping; use larger --batch-gradient and "
         "--batch-hessian, --sampling full, or a larger --penalty";
-  else if (config.method == Method::druid_gd)
+  else if (config.method.solves_by(LocalSolverKind::gradient_step))
     reason = "the gradient step is too long; use a larger --prox";
   else
     reason = "the damping is too small; use a larger --prox or --penalty";
@@ -96,9 +97,10 @@ ClusterOptions cluster_options(const Config& config, const RunContext& context) 
 }
 
 void build_record(RunRecord& record, const RecordInputs& closing) {
-  const auto& [config, problem, setup, measures, agents] = closing;
+  const auto& [problem, setup, measures, agents] = closing;
+  const Config& config = setup.resolved;
   record.version = version;
-  record.config = to_json(options_of(config));
+  record.config = options_json(config);
   record.problem = summarize(problem.instance);
   record.agents = summarize_agents(problem.instance, setup);
   record.notes = notes_of(problem, setup);
