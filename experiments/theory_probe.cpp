@@ -273,7 +273,7 @@ void name_violations(const Config& config, const PreparedProblem& problem, Theor
 Result<TheoryReport> examine(Config config, const PreparedProblem& problem, const RunHooks& hooks) {
   if (!is_druid(config.method))
     return Error{"--method", fmt::format("Theorem 1 covers the DRUID family; {} is not one of them",
-                                         name_of(config.method))};
+                                         config.method.name())};
   if (config.link != LinkKind::broadcast)
     return Error{"--link",
                  "the duals of Theorem 1 are those of broadcast links; expected broadcast"};

@@ -83,7 +83,8 @@ TEST_P(EveryProblem, EveryMethodEndsAtTheOptimum) {
     ASSERT_GT(std::abs(optimum[6]), 0.02);
   }
 
-  for (const auto& [name, method] : method_names()) {
+  for (const Method& method : built_in_methods()) {
+    const std::string& name = method.name();
     const auto record = run_prepared(config_for(method), prepared);
     ASSERT_TRUE(record) << name << ": " << record.error().text();
     EXPECT_EQ(record->outcome.status, RunStatus::converged) << name << record->outcome.detail;
@@ -126,7 +127,8 @@ TEST(Weighting, BySampleGivesThePooledOptimumHoweverUnequalTheShards) {
   Config config = skewed_shards();
   config.weighting = Weighting::sample;
   const Vector pooled = pooled_optimum(config);
-  for (const auto& [name, method] : method_names()) {
+  for (const Method& method : built_in_methods()) {
+    const std::string& name = method.name();
     config.method = method;
     const auto record = run(config);
     ASSERT_TRUE(record) << record.error().text();

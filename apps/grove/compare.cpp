@@ -48,11 +48,11 @@ Option methods_option(std::vector<std::pair<std::string, Method>>& target) {
           "Method",
           [&target](std::string_view given) -> Status {
             target.clear();
-            Method method{};
-            const Option one = choice_option<Method>({"method"}, method, method_names());
+            Config one;
+            const Option method = *find_option(options_of(one), "method");
             for (std::string_view name : split(given, ',')) {
-              if (Status status = one.set(trim(name)); !status) return status;
-              target.emplace_back(trim(name), method);
+              if (Status status = method.set(trim(name)); !status) return status;
+              target.emplace_back(trim(name), one.method);
             }
             return success();
           },
@@ -71,12 +71,12 @@ void note_about(const std::string& method, std::string_view text) {
 Result<std::vector<LeftOut>> choose_fitting_methods(CompareSettings& settings) {
   std::vector<LeftOut> left_out;
   Config config = settings.config;
-  for (const auto& [name, method] : method_names()) {
+  for (const Method& method : built_in_registry().methods) {
     config.method = method;
     if (const Status fits = check(config))
-      settings.methods.emplace_back(name, method);
+      settings.methods.emplace_back(method.name(), method);
     else
-      left_out.push_back({name, fits.error().text()});
+      left_out.push_back({method.name(), fits.error().text()});
   }
   if (settings.methods.empty()) return Error{"--methods", "no method fits: " + left_out[0].reason};
   return left_out;

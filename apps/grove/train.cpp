@@ -41,7 +41,7 @@ Status write_outputs(const TrainSettings& settings, const RunRecord& record) {
     if (Status status = write_model(outputs.model, model_of(settings.config, record)); !status)
       return status;
   if (outputs.plot.empty() && outputs.csv.empty()) return success();
-  return write_convergence(outputs, {{name_of(settings.config.method), {record}}});
+  return write_convergence(outputs, {{settings.config.method.name(), {record}}});
 }
 
 int exit_code(RunStatus status) {

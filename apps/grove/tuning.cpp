@@ -40,7 +40,7 @@ Grid grid_for(const Config& config, const Instance& instance) {
     const double center = config.step.value_or(1 / largest_smoothness(instance));
     return {"step", multiples(center, {0.5, 2, 4, 8, 16, 32})};
   }
-  if (config.method == Method::druid_gd)
+  if (config.method.solves_by(LocalSolverKind::gradient_step))
     return {"prox", multiples(largest_smoothness(instance), {2, 0.5, 0.25, 0.1, 0.05, 0.02})};
   const double center =
       config.penalty.is_auto() || config.penalty.curvature()

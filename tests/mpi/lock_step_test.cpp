@@ -49,12 +49,13 @@ Result<RunRecord> run_on_cluster(Config config) {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const auto& [name, method] : method_names()) {
+  for (const Method& method : built_in_methods()) {
+    const std::string& name = method.name();
     std::string label = name;
     std::ranges::replace(label, '-', '_');
     all.push_back({label, [method](Config& c) { c.method = method; }});
     all.push_back({label + "_with_l1", [method](Config& c) { c.method = method, c.l1 = 1e-3; }});
-    if (needs_everyone(method)) continue;
+    if (method.traits().needs_everyone) continue;
     all.push_back({label + "_partial", [method](Config& c) {
                      c.method = method, c.participation = "0.5", c.work = "uniform:1:4";
                    }});

@@ -56,9 +56,9 @@ std::vector<MethodCase> every_method() {
   methods.push_back({"DruidVlCurvature", CurvatureDruidOptions{}, 5});
   methods.push_back(
       {"DruidVlCurvatureOverEdges", CurvatureDruidOptions{.link = LinkKind::edge}, 5});
-  methods.push_back({"PgExtra", PgExtraOptions{{.step = 0.8}}});
-  methods.push_back({"P2d2", P2d2Options{{.step = 0.8}}});
-  methods.push_back({"Nids", NidsOptions{{.step = 0.8}}});
+  methods.push_back({"PgExtra", with_step(Method::pg_extra, 0.8)});
+  methods.push_back({"P2d2", with_step(Method::p2d2, 0.8)});
+  methods.push_back({"Nids", with_step(Method::nids, 0.8)});
   return methods;
 }
 

@@ -1,8 +1,6 @@
 #include "grove/methods/method.h"
 
-#include "grove/methods/nids.h"
-#include "grove/methods/p2d2.h"
-#include "grove/methods/pg_extra.h"
+#include <cassert>
 
 namespace grove {
 namespace {
@@ -15,18 +13,17 @@ struct Maker {
   std::unique_ptr<Agent> operator()(const CurvatureDruidOptions& options) {
     return std::make_unique<CurvatureDruidAgent>(options, std::move(context));
   }
-  std::unique_ptr<Agent> operator()(const PgExtraOptions& options) {
-    return std::make_unique<GossipAgent<PgExtraRule>>(options, std::move(context));
-  }
-  std::unique_ptr<Agent> operator()(const P2d2Options& options) {
-    return std::make_unique<GossipAgent<P2d2Rule>>(options, std::move(context));
-  }
-  std::unique_ptr<Agent> operator()(const NidsOptions& options) {
-    return std::make_unique<GossipAgent<NidsRule>>(options, std::move(context));
+  std::unique_ptr<Agent> operator()(const FactoryOptions& options) {
+    return options.make(options.parameters, std::move(context));
   }
 };
 
 }  // namespace
+
+FactoryOptions with_step(Method method, double step) {
+  assert(method.factory() != nullptr);
+  return {*method.factory(), {.step = step}};
+}
 
 std::unique_ptr<Agent> make_agent(const MethodOptions& options, AgentContext context) {
   return std::visit(Maker{context}, options);

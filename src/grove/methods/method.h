@@ -6,16 +6,21 @@
 #include "grove/agent/agent.h"
 #include "grove/methods/curvature_druid.h"
 #include "grove/methods/druid.h"
-#include "grove/methods/gossip.h"
+#include "grove/methods/registry.h"
 
 namespace grove {
 
-struct PgExtraOptions : GossipOptions {};
-struct P2d2Options : GossipOptions {};
-struct NidsOptions : GossipOptions {};
+/// Agents of a method outside the DRUID family.
+struct FactoryOptions {
+  AgentFactory make;
+  AgentParameters parameters;
+};
 
-using MethodOptions =
-    std::variant<DruidOptions, CurvatureDruidOptions, PgExtraOptions, P2d2Options, NidsOptions>;
+/// All that distinguishes one agent's settings from another's.
+using MethodOptions = std::variant<DruidOptions, CurvatureDruidOptions, FactoryOptions>;
+
+/// Options of a method that has a step length and agents of its own.
+FactoryOptions with_step(Method method, double step);
 
 std::unique_ptr<Agent> make_agent(const MethodOptions& options, AgentContext context);
 

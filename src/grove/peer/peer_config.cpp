@@ -194,7 +194,7 @@ Status check(const PeerConfig& config) {
   if (!is_druid(config.training.method))
     return Error{"",
                  fmt::format("method: {} needs lock-step rounds; expected one of the DRUID family",
-                             name_of(config.training.method))};
+                             config.training.method.name())};
   if (config.training.penalty.curvature() && !bears_curvature(config.training))
     return Error{"", fmt::format("penalty: {}", needs_of_curvature)};
   if (config.float32 && config.training.tolerance < 1e-6)

@@ -75,6 +75,17 @@ Option agents_option(Config& config) {
   return option;
 }
 
+/// The help has one line for every registered method.
+Option method_option(Method& target, const Registry& registry) {
+  std::vector<std::pair<std::string, Method>> choices;
+  std::string help = "(druid-vl)";
+  for (const Method& method : registry.methods) {
+    choices.emplace_back(method.name(), method);
+    help += fmt::format("\n{}: {}", method.name(), method.help());
+  }
+  return choice_option<Method>({"method", "", help, "Method"}, target, std::move(choices));
+}
+
 void add_problem_options(Config& config, std::vector<Option>& options) {
   const std::string data = "Data and network", problem = "Problem";
   options.push_back(text_option({"data", "DATA",
@@ -117,10 +128,9 @@ void add_problem_options(Config& config, std::vector<Option>& options) {
                                   config.intercept));
 }
 
-void add_method_options(Config& config, std::vector<Option>& options) {
+void add_method_options(Config& config, const Registry& registry, std::vector<Option>& options) {
   const std::string method = "Method";
-  options.push_back(
-      choice_option<Method>({"method", "", "(druid-vl)", method}, config.method, method_names()));
+  options.push_back(method_option(config.method, registry));
   options.push_back(
       penalty_option({"penalty", "auto | MU | scalar | diagonal | low-rank:K | full",
                       "weight of the links: mu_z, or the curvature of their ends (auto: curvature "
@@ -241,35 +251,15 @@ void add_run_options(Config& config, std::vector<Option>& options) {
 
 }  // namespace
 
-std::vector<Option> options_of(Config& config) {
+std::vector<Option> options_of(Config& config, const Registry& registry) {
   std::vector<Option> options;
   add_problem_options(config, options);
-  add_method_options(config, options);
+  add_method_options(config, registry, options);
   add_local_options(config, options);
   add_asynchrony_options(config, options);
   add_run_options(config, options);
   return options;
 }
-
-std::vector<std::pair<std::string, Method>> method_names() {
-  return {{"druid-vl", Method::druid_vl},
-          {"druid-newton", Method::druid_newton},
-          {"druid-gd", Method::druid_gd},
-          {"druid-bfgs", Method::druid_bfgs},
-          {"exact-admm", Method::exact_admm},
-          {"pg-extra", Method::pg_extra},
-          {"p2d2", Method::p2d2},
-          {"nids", Method::nids}};
-}
-
-std::string name_of(Method method) {
-  const auto names = method_names();
-  return std::ranges::find(names, method, &std::pair<std::string, Method>::second)->first;
-}
-
-bool is_druid(Method method) { return method <= Method::exact_admm; }
-bool takes_local_steps(Method method) { return method == Method::druid_vl; }
-bool needs_everyone(Method method) { return !is_druid(method); }
 
 bool simulates_time(const Config& config) {
   return config.runtime == RuntimeKind::simulator &&
@@ -277,7 +267,7 @@ bool simulates_time(const Config& config) {
 }
 
 bool bears_curvature(const Config& config) {
-  return config.method == Method::druid_vl && config.sampling != SamplingKind::minibatch &&
+  return config.method.traits().weighs_by_hessian && config.sampling != SamplingKind::minibatch &&
          config.local_model == LocalModelKind::augmented &&
          !(config.prox && std::holds_alternative<TunedProx>(config.prox->value));
 }

@@ -13,19 +13,10 @@
 #include "grove/setup/option.h"
 #include "grove/setup/penalty_spec.h"
 #include "grove/setup/prox_spec.h"
+#include "grove/setup/registry.h"
 
 namespace grove {
 
-enum class Method {
-  druid_vl,
-  druid_newton,
-  druid_gd,
-  druid_bfgs,
-  exact_admm,
-  pg_extra,
-  p2d2,
-  nids
-};
 enum class Weighting { agent, sample };
 enum class SamplingKind { full, minibatch, variance_reduced, adaptive };
 enum class RuntimeKind { simulator, mpi };
@@ -93,16 +84,11 @@ struct Config {
   std::optional<SlowRank> slow_rank;
 };
 
-/// The options of a run, bound to `config`, which must outlive them.
-std::vector<Option> options_of(Config& config);
+/// The options of a run, bound to `config`, which must outlive them. Names of methods and the like
+/// are looked up in the registry.
+std::vector<Option> options_of(Config& config, const Registry& registry = built_in_registry());
 
-/// Names of the methods in the order of the enum, as --method takes them.
-std::vector<std::pair<std::string, Method>> method_names();
-std::string name_of(Method method);
-
-bool is_druid(Method method);                ///< has links, theta and local models
-bool takes_local_steps(Method method);       ///< E_i matters
-bool needs_everyone(Method method);          ///< refuses partial participation
+inline bool is_druid(Method method) { return method.local_solver() != nullptr; }
 bool simulates_time(const Config& config);   ///< simulated seconds stand beside rounds
 bool bears_curvature(const Config& config);  ///< links may be weighed by matrices
 /// What is wrong where they are and may not.

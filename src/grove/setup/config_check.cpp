@@ -45,23 +45,23 @@ Status check(const Config& config) {
   const auto work = make_work_loads(config.work, config.agents, config.seed);
   if (!work) return work.error();
 
-  if (config.method != Method::druid_vl && config.prox &&
+  if (!config.method.traits().takes_local_steps && config.prox &&
       std::holds_alternative<TunedProx>(config.prox->value))
     return Error{"--prox", fmt::format("tuned goes by the number of local steps, and {} takes one; "
                                        "expected a number, or --method druid-vl",
-                                       name_of(config.method))};
-  if (needs_everyone(config.method)) {
+                                       config.method.name())};
+  if (config.method.traits().needs_everyone)
     for (std::size_t i = 0; i < participation->size(); ++i)
       if ((*participation)[i] < 1)
         return Error{"--participation",
                      fmt::format("agent {} works with probability {}, but {} needs every agent in "
                                  "every round; expected 1, or a method of the DRUID family",
-                                 i, exact((*participation)[i]), name_of(config.method))};
-    if (config.link == LinkKind::edge)
-      return Error{"--link", fmt::format("edge links belong to the DRUID family; {} has none",
-                                         name_of(config.method))};
-  }
-  if (config.method == Method::exact_admm && config.local_model == LocalModelKind::linearized)
+                                 i, exact((*participation)[i]), config.method.name())};
+  if (!is_druid(config.method) && config.link == LinkKind::edge)
+    return Error{"--link", fmt::format("edge links belong to the DRUID family; {} has none",
+                                       config.method.name())};
+  if (config.method.solves_by(LocalSolverKind::exact) &&
+      config.local_model == LocalModelKind::linearized)
     return Error{"--local-model",
                  "exact-admm solves its sub-problem to the end, which has no linearized form; "
                  "expected augmented"};

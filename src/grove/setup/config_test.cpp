@@ -127,7 +127,7 @@ TEST(Options, EveryMethodNameIsUnderstood) {
   for (const char* name : {"druid-vl", "druid-newton", "druid-gd", "druid-bfgs", "exact-admm",
                            "pg-extra", "p2d2", "nids"}) {
     ASSERT_TRUE(set_option(*find_option(options, "method"), name)) << name;
-    EXPECT_EQ(name_of(config.method), name);
+    EXPECT_EQ(config.method.name(), name);
   }
 }
 

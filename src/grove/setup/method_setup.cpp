@@ -1,7 +1,9 @@
 #include "grove/setup/method_setup.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
+#include <cstdlib>
 #include <iterator>
 
 #include <fmt/ranges.h>
@@ -18,7 +20,7 @@ namespace {
 
 /// One step on an eigenvalue-L quadratic needs eps of the order of L; beyond it, eps only slows.
 double default_prox(const Config& config, const Objective& objective) {
-  if (config.method == Method::druid_gd)
+  if (config.method.solves_by(LocalSolverKind::gradient_step))
     return std::max(2 * config.penalty, objective.smoothness());
   return 2 * config.penalty;
 }
@@ -26,7 +28,8 @@ double default_prox(const Config& config, const Objective& objective) {
 /// The least eps that keeps the local model stable whatever f_i, from the agent's own data and
 /// links (math: section 2). The augmented model needs none: its links make it strongly convex.
 double automatic_prox(const Config& config, const Instance& instance, AgentId agent, int work) {
-  if (config.method == Method::druid_gd) return instance.objectives[agent.value]->smoothness();
+  if (config.method.solves_by(LocalSolverKind::gradient_step))
+    return instance.objectives[agent.value]->smoothness();
   if (config.local_model == LocalModelKind::augmented || work == 1) return 0;
   const bool holds = agent == regularizer_holder && !instance.regularizer.trivial();
   return config.penalty * static_cast<double>(instance.graph.degree(agent)) +
@@ -68,19 +71,20 @@ Sampling sampling_of(const Config& config) {
 }
 
 LocalSolverOptions solver_of(const Config& config) {
-  switch (config.method) {
-    case Method::druid_gd:
-      return GradientStep{};
-    case Method::druid_bfgs:
-      return BfgsStep{};
-    case Method::exact_admm:
-      return ExactSolve{config.exact_tolerance};
-    case Method::druid_newton:
+  assert(is_druid(config.method));
+  switch (*config.method.local_solver()) {
+    case LocalSolverKind::newton_steps:
+      return NewtonSteps{sampling_of(config)};
+    case LocalSolverKind::newton_step:
       return NewtonSteps{FullBatches{}};
-    default:
-      break;
+    case LocalSolverKind::gradient_step:
+      return GradientStep{};
+    case LocalSolverKind::bfgs_step:
+      return BfgsStep{};
+    case LocalSolverKind::exact:
+      return ExactSolve{config.exact_tolerance};
   }
-  return NewtonSteps{sampling_of(config)};
+  std::abort();  // the switch covers every solver
 }
 
 DruidOptions druid_options(const Config& config, const Instance& instance, AgentId agent,
@@ -112,7 +116,7 @@ Status set_up_machines(Config& config, const Instance& instance, MethodSetup& se
 
 /// Why agents take as many steps as they do, where that was left to them.
 void set_up_work(Config& config, const Instance& instance, MethodSetup& setup) {
-  if (!takes_local_steps(config.method) || !config.work.starts_with("auto")) return;
+  if (!config.method.traits().takes_local_steps || !config.work.starts_with("auto")) return;
   if (config.work != "auto" || !setup.machines) {
     const char* fewer =
         config.penalty.curvature() ? ", fewer once one gains what a quadratic promises" : "";
@@ -180,7 +184,8 @@ void settle_penalty(Config& config, const Instance& instance, std::vector<std::s
 Status check_sampling(const Config& config, const Instance& instance) {
   const bool grows = config.sampling == SamplingKind::variance_reduced ||
                      config.sampling == SamplingKind::adaptive;
-  if (!grows || config.method != Method::druid_vl || instance.dimension() <= largest_with_curvature)
+  if (!grows || !config.method.traits().samples_batches ||
+      instance.dimension() <= largest_with_curvature)
     return success();
   return Error{"--sampling",
                fmt::format("variance-reduced and adaptive keep a Hessian of {0} x {0} "
@@ -203,33 +208,22 @@ bool applies_regularizer(const Config& config, const MethodOptions& options, Age
          (curvature && !curvature->theta_penalty);
 }
 
-MethodOptions gossip_options(Method method, double step) {
-  switch (method) {
-    case Method::pg_extra:
-      return PgExtraOptions{{.step = step}};
-    case Method::p2d2:
-      return P2d2Options{{.step = step}};
-    default:
-      return NidsOptions{{.step = step}};
-  }
-}
-
-void set_up_gossip(Config& config, const Instance& instance, MethodSetup& setup) {
+void set_up_step_method(Config& config, const Instance& instance, MethodSetup& setup) {
   double smoothness = 0;
   for (const auto& objective : instance.objectives)
     smoothness = std::max(smoothness, objective->smoothness());
   if (!config.step) config.step = smoothness > 0 ? 1 / smoothness : 1;
-  setup.options.assign(config.agents, gossip_options(config.method, *config.step));
+  setup.options.assign(config.agents, with_step(config.method, *config.step));
   setup.beyond_bound = *config.step * smoothness > 2;
   if (setup.beyond_bound)
     setup.notes.push_back(
         fmt::format("--step {:.4g} is longer than 2/L = {:.4g}, beyond which {} need not converge",
-                    *config.step, 2 / smoothness, name_of(config.method)));
+                    *config.step, 2 / smoothness, config.method.name()));
 }
 
 void note_clamped_batches(const Config& config, const Instance& instance,
                           std::vector<std::string>& notes) {
-  if (config.method != Method::druid_vl || config.sampling != SamplingKind::minibatch) return;
+  if (!config.method.traits().samples_batches || config.sampling != SamplingKind::minibatch) return;
   Index smallest = instance.objectives[0]->samples();
   for (const auto& objective : instance.objectives)
     smallest = std::min(smallest, objective->samples());
@@ -255,7 +249,7 @@ void note_idle_options(const Config& config, const Instance& instance,
                                   given.size() == 1 ? "has" : "have", because));
   };
   const Config usual;
-  const std::string method = name_of(config.method);
+  const std::string method = config.method.name();
   const std::pair work{"--work", config.work != usual.work};
   const std::pair model{"--local-model", config.local_model != usual.local_model};
   if (!is_druid(config.method))
@@ -265,16 +259,16 @@ void note_idle_options(const Config& config, const Instance& instance,
           {"--theta-penalty", config.theta_penalty.has_value()},
           {"--prox", config.prox.has_value()}},
          method + " goes by --step");
-  else if (!takes_local_steps(config.method))
+  else if (!config.method.traits().takes_local_steps)
     idle({work, model}, method + " takes one local step");
   if (is_druid(config.method)) {
     idle({{"--step", config.step.has_value()}}, method + " goes by --penalty and --prox");
     idle({{"--theta-penalty", config.theta_penalty && instance.regularizer.trivial()}},
          "there is no regularizer to keep a copy for");
   }
-  if (config.method != Method::druid_vl)
+  if (!config.method.traits().samples_batches)
     idle({{"--sampling", config.sampling != usual.sampling}}, method + " looks at all samples");
-  if (config.method != Method::druid_vl || config.sampling == SamplingKind::full)
+  if (!config.method.traits().samples_batches || config.sampling == SamplingKind::full)
     idle({{"--batch-gradient", config.batch_gradient != usual.batch_gradient},
           {"--batch-hessian", config.batch_hessian != usual.batch_hessian}},
          "steps look at all samples");
@@ -285,7 +279,7 @@ void note_idle_options(const Config& config, const Instance& instance,
 
 void note_linearized_bound(const Config& config, const Instance& instance, MethodSetup& setup) {
   const bool several_steps =
-      config.method == Method::druid_vl && std::ranges::max(setup.work_loads) > 1;
+      config.method.traits().takes_local_steps && std::ranges::max(setup.work_loads) > 1;
   if (config.local_model != LocalModelKind::linearized || !several_steps) return;
   LinearizedSetting setting{.penalty = config.penalty, .theta_penalty = *config.theta_penalty};
   if (!instance.regularizer.trivial()) setting.holder = regularizer_holder;
@@ -350,8 +344,8 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
   if (!participation) return participation.error();
   if (Status status = check_sampling(config, instance); !status) return status.error();
   if (Status status = check_prox(config); !status) return status.error();
-  setup.work_loads =
-      takes_local_steps(config.method) ? std::move(*work) : std::vector<int>(config.agents, 1);
+  setup.work_loads = config.method.traits().takes_local_steps ? std::move(*work)
+                                                              : std::vector<int>(config.agents, 1);
   setup.participation = std::move(*participation);
   if (Status status = set_up_machines(config, instance, setup); !status) return status.error();
 
@@ -376,7 +370,7 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
     note_clamped_batches(config, instance, setup.notes);
     note_linearized_bound(config, instance, setup);
   } else {
-    set_up_gossip(config, instance, setup);
+    set_up_step_method(config, instance, setup);
   }
   write_back(setup, config);
   return setup;

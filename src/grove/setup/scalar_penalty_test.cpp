@@ -71,13 +71,11 @@ TEST(AutomaticNumber, MakesRoundsIndependentOfTheUnitsOfTheFeatures) {
       config.data = fmt::format("synthetic:gaussian,features=5,samples=500,scale={}", scale);
       const auto record = run(config);
       ASSERT_TRUE(record) << record.error().text();
-      EXPECT_EQ(record->outcome.status, RunStatus::converged) << name_of(method) << ' ' << scale;
+      EXPECT_EQ(record->outcome.status, RunStatus::converged) << method.name() << ' ' << scale;
       rounds.push_back(record->outcome.rounds);
     }
-    EXPECT_NEAR(static_cast<double>(rounds[0]), static_cast<double>(rounds[1]), 1)
-        << name_of(method);
-    EXPECT_NEAR(static_cast<double>(rounds[2]), static_cast<double>(rounds[1]), 1)
-        << name_of(method);
+    EXPECT_NEAR(static_cast<double>(rounds[0]), static_cast<double>(rounds[1]), 1) << method.name();
+    EXPECT_NEAR(static_cast<double>(rounds[2]), static_cast<double>(rounds[1]), 1) << method.name();
   }
 }
 

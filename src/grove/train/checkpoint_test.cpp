@@ -67,7 +67,8 @@ TEST_F(Checkpoints, SimulatedSecondsGoOn) {
 
 // The oracle is the run that was never interrupted.
 TEST_F(Checkpoints, ResumeEveryMethodToTheRecordOfOneRun) {
-  for (const auto& [name, method] : method_names()) {
+  for (const Method& method : built_in_methods()) {
+    const std::string& name = method.name();
     Config whole = config();
     whole.method = method;
     const auto uninterrupted = run(whole);

@@ -65,7 +65,7 @@ bool disagree(const RunRecord& record, double factor) {
 
 std::string stalled(const Config& config, double left) {
   const std::string fact = fmt::format("the error stands still at {:.1e} of its scale", left);
-  if (config.sampling == SamplingKind::minibatch && config.method == Method::druid_vl)
+  if (config.sampling == SamplingKind::minibatch && config.method.traits().samples_batches)
     return fact +
            ": the noise floor of fixed mini-batches; use larger --batch-gradient and "
            "--batch-hessian, or --sampling adaptive, variance-reduced or full";
@@ -108,7 +108,7 @@ double prox_over_links(const Config& config, const RunRecord& record) {
 
 std::string why_far(const Config& config, const RunRecord& record) {
   const std::string fact = "agents agree sooner than they arrive: ";
-  const bool gradient_steps = !is_druid(config.method) || config.method == Method::druid_gd;
+  const bool gradient_steps = config.method.traits().only_uses_gradients;
   const bool number = is_druid(config.method) && !config.penalty.curvature();
   if (number && prox_over_links(config, record) > heavy_prox && !gradient_steps)
     return fact + "the proximal weight outweighs the links; use a smaller --prox";
@@ -152,7 +152,7 @@ std::string cause(const Config& config, const RunRecord& record, bool beyond_bou
     return fmt::format("the step {:.3g} is longer than is safe; use a smaller --step",
                        *config.step);
   // Short gradient steps leave agents apart as well, whatever their links weigh.
-  const double factor = config.method == Method::druid_gd ? 10 : 1;
+  const double factor = config.method.solves_by(LocalSolverKind::gradient_step) ? 10 : 1;
   return disagree(record, factor) ? why_apart(config, record) : why_far(config, record);
 }
 

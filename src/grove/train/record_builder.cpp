@@ -74,11 +74,11 @@ std::string diagnosis(const Config& config, const MethodSetup& setup, Round roun
     reason =
         "the linearized local model is beyond its stability bound; use --local-model augmented or "
         "a larger --prox";
-  else if (config.sampling == SamplingKind::minibatch && config.method == Method::druid_vl)
+  else if (config.sampling == SamplingKind::minibatch && config.method.traits().samples_batches)
     reason =
         "sampling noise outweighs the damping; use larger --batch-gradient and "
         "--batch-hessian, --sampling full, or a larger --penalty";
-  else if (config.method == Method::druid_gd)
+  else if (config.method.solves_by(LocalSolverKind::gradient_step))
     reason = "the gradient step is too long; use a larger --prox";
   else
     reason = "the damping is too small; use a larger --prox or --penalty";

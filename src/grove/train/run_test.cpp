@@ -246,7 +246,7 @@ TEST(Divergence, OfAGradientMethodIsBlamedOnItsStep) {
     config.loss = SquaredLoss{};
     config.method = method;
     config.step = 50;
-    EXPECT_TRUE(mentions(diagnosis_of(config), "--step")) << name_of(method);
+    EXPECT_TRUE(mentions(diagnosis_of(config), "--step")) << method.name();
   }
 }
 
