@@ -58,7 +58,7 @@ std::uint64_t seeds_beyond_bound(const Scale& scale) {
     if (!graph) continue;
     const LinearizedSetting setting{.penalty = config.penalty,
                                     .theta_penalty = *config.theta_penalty,
-                                    .holder = regularizer_holder,
+                                    .holder = regularizer_holder(config),
                                     .prox = std::vector(config.agents, 2.0 * config.penalty)};
     beyond += linearized_stability(*graph, setting).guaranteed ? 0 : 1;
   }

@@ -27,7 +27,7 @@ class Probe {
         setup_(setup),
         regularized_(!instance_.regularizer.trivial()),
         schedule_(config.seed, setup.participation, setup.work_loads),
-        simulator_(make_agents(config, instance_, setup), instance_.graph, schedule_,
+        simulator_(make_agents(instance_, setup), instance_.graph, schedule_,
                    {.seed = config.seed, .threads = static_cast<int>(config.threads)}),
         state_(start_state(instance_.graph, instance_.start(), regularized_)),
         remaining_(instance_.agents(), 0.0),
@@ -36,7 +36,7 @@ class Probe {
                 .theta_penalty = *config.theta_penalty,
                 .prox = {},
                 .participation = setup.participation,
-                .holder = regularizer_holder};
+                .holder = regularizer_holder(config)};
     for (const auto& options : setup.options)
       weights_.prox.push_back(std::get<DruidOptions>(options).prox);
     for (const auto& objective : instance_.objectives)
@@ -262,7 +262,7 @@ void name_violations(const Config& config, const PreparedProblem& problem, Theor
     found.emplace_back(
         "the rate with partial participation is stated for one operator applied to random blocks; "
         "Grove's links are a different (convergent) rule, so it is shown for comparison only");
-  if (config.method == Method::druid_vl && config.sampling != SamplingKind::full)
+  if (config.method.traits().samples_batches && config.sampling != SamplingKind::full)
     found.emplace_back(
         "with mini-batches m_f, M_f and c_i are assumptions on every batch and on expectations; "
         "shown are whole shards and the worst round seen");
@@ -288,6 +288,7 @@ Result<TheoryReport> examine(Config config, const PreparedProblem& problem, cons
                                               problem.instance.graph);
   auto setup = set_up_method(config, problem.instance);
   if (!setup) return setup.error();
+  config = setup->resolved;
   Probe probe(config, problem, *setup);
   while (probe.round() < config.rounds && !probe.is_settled() && probe.is_finite() &&
          !hooks.interrupted())

@@ -12,7 +12,7 @@ namespace {
 /// What decides the data, the shards and the graph.
 std::string problem_key(const Config& config) {
   return fmt::format("{}|{}|{}|{}|{}|{}", config.data, config.samples, config.agents, config.seed,
-                     config.graph, config.l1);
+                     config.graph.text(), config.l1);
 }
 
 double mean_of(const std::vector<double>& values) {

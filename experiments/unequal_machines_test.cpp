@@ -15,8 +15,8 @@ TEST(UnequalMachines, ProportionalWorkIsTenTimesTheSpeed) {
   const std::vector<Trial> trials = work_trials(scale, WorkMethod::paper, *rule);
   ASSERT_EQ(trials.size(), scale.seeds);
   // Half of ten agents is slow: five tens and five ones.
-  EXPECT_EQ(std::ranges::count(trials[0].config.work, '0'), 5);
-  EXPECT_EQ(std::ranges::count(trials[0].config.work, '1'), 10);
+  EXPECT_EQ(std::ranges::count(trials[0].config.work.text(), '0'), 5);
+  EXPECT_EQ(std::ranges::count(trials[0].config.work.text(), '1'), 10);
 }
 
 TEST(UnequalMachines, TimesToALevelAreMediansOfSimulatedSeconds) {

@@ -47,7 +47,7 @@ struct Trial {
       : instance(problem.instance()), optimum(problem.prepared().reference->x) {
     EXPECT_LT(optimality_violation(problem, optimum), 1e-10);
     const MethodSetup setup = *set_up_method(config, instance);
-    simulator.emplace(make_agents(config, instance, setup), instance.graph,
+    simulator.emplace(make_agents(instance, setup), instance.graph,
                       Schedule(1, setup.participation, setup.work_loads),
                       SimulatorOptions{.faults = {config.loss_rate, config.delay}, .threads = 1});
   }
@@ -123,7 +123,7 @@ TEST(CurvatureBroadcastLinks, TakeTheStepThatAHandWorkedExampleTakes) {
   config.agents = 2;
   config.participation = std::string("1,0.4");
   const MethodSetup setup = *set_up_method(config, instance);
-  Agents agents = make_agents(config, instance, setup);
+  Agents agents = make_agents(instance, setup);
   const auto always = [](std::size_t) { return true; };
   play_round(agents, instance.graph, 1, 5, always);
   const Vector before[] = {agents[0]->estimate(), agents[1]->estimate()};
@@ -195,7 +195,7 @@ TEST(CurvatureEdgeLinks, FreeRunningAgentsSurviveLossCrashesAndACut) {
   const Instance instance = problem.instance();
   Config config = curvature_config({CurvatureShape::full}, LinkKind::edge);
   const MethodSetup setup = *set_up_method(config, instance);
-  EventSimulator simulator(make_agents(config, instance, setup), instance.graph, setup.work_loads,
+  EventSimulator simulator(make_agents(instance, setup), instance.graph, setup.work_loads,
                            {.speeds = {1, 1, 0.2, 1, 5, 1, 1, 2},
                             .latency = 1,
                             .jitter = 0.9,

@@ -55,7 +55,21 @@ struct Row {
 };
 
 Config druid(double penalty, const std::string& work, LocalModelKind model, std::uint64_t rounds) {
-  return {.penalty = penalty, .work = work, .local_model = model, .rounds = rounds, .tolerance = 0};
+  Config config;
+  config.penalty = penalty;
+  config.work = work;
+  config.local_model = model;
+  config.rounds = rounds;
+  config.tolerance = 0;
+  return config;
+}
+
+Config pg_extra_for(std::uint64_t rounds) {
+  Config config;
+  config.method = Method::pg_extra;
+  config.rounds = rounds;
+  config.tolerance = 0;
+  return config;
 }
 
 std::vector<Row> table() {
@@ -63,7 +77,7 @@ std::vector<Row> table() {
   constexpr auto never = std::nullopt;
   Config newton = druid(1e-3, "1", augmented, 400);
   newton.method = Method::druid_newton;
-  const Config pg_extra{.method = Method::pg_extra, .rounds = 400, .tolerance = 0};
+  const Config pg_extra = pg_extra_for(400);
   return {
       {"E1Augmented",
        2e-6,
@@ -190,8 +204,7 @@ TEST_F(ReferenceAnswers, OptimaAreThoseOfTheTable) {
 // The spectrum of the graph and the smoothness constant behind PG-EXTRA's step, as stated.
 TEST_F(ReferenceAnswers, GraphSpectrumAndSmoothnessConstantAreThoseStated) {
   const Problem problem = with_l1(2e-6);
-  const auto record =
-      run_prepared({.method = Method::pg_extra, .rounds = 1, .tolerance = 0}, problem.prepared());
+  const auto record = run_prepared(pg_extra_for(1), problem.prepared());
   ASSERT_TRUE(record) << record.error().text();
   EXPECT_NEAR(record->problem.lambda_max, 5.11490754, 5e-9);
   EXPECT_NEAR(record->problem.lambda_2, 0.69722436, 5e-9);

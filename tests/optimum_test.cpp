@@ -45,14 +45,15 @@ INSTANTIATE_TEST_SUITE_P(Optimum, EveryProblem, testing::ValuesIn(problem_cases(
                          });
 
 Config config_for(Method method) {
-  Config config{.agents = 5,
-                .method = method,
-                .penalty = 0.2,
-                .work = "3",
-                .rounds = 6000,
-                .tolerance = 1e-11,
-                .measure_every = 10,
-                .threads = 1};
+  Config config;
+  config.agents = 5;
+  config.method = method;
+  config.penalty = 0.2;
+  config.work = "3";
+  config.rounds = 6000;
+  config.tolerance = 1e-11;
+  config.measure_every = 10;
+  config.threads = 1;
   if (method == Method::druid_gd) config.prox = 2;
   return config;
 }
@@ -110,17 +111,19 @@ Vector pooled_optimum(Config config) {
 }
 
 Config skewed_shards() {
-  return {.data = "synthetic:gaussian,samples=300,features=5",
-          .agents = 4,
-          .partition = "size-skew:0.5",
-          .graph = "ring",
-          .l1 = 0.02,
-          .l2 = 0.05,
-          .intercept = true,
-          .penalty = 0.2,
-          .rounds = 3000,
-          .tolerance = 1e-11,
-          .threads = 1};
+  Config config;
+  config.data = "synthetic:gaussian,samples=300,features=5";
+  config.agents = 4;
+  config.partition = "size-skew:0.5";
+  config.graph = "ring";
+  config.l1 = 0.02;
+  config.l2 = 0.05;
+  config.intercept = true;
+  config.penalty = 0.2;
+  config.rounds = 3000;
+  config.tolerance = 1e-11;
+  config.threads = 1;
+  return config;
 }
 
 TEST(Weighting, BySampleGivesThePooledOptimumHoweverUnequalTheShards) {

@@ -15,17 +15,19 @@ struct RunCase {
 };
 
 Config base(Method method) {
-  return {.data = "synthetic:gaussian,samples=300,features=6",
-          .agents = 12,
-          .graph = "erdos-renyi:0.3",
-          .l1 = 0.01,
-          .l2 = 0.05,
-          .method = method,
-          .penalty = 0.1,
-          .work = "uniform:1:4",
-          .rounds = 25,
-          .tolerance = 0,
-          .keep_estimates = true};
+  Config config;
+  config.data = "synthetic:gaussian,samples=300,features=6";
+  config.agents = 12;
+  config.graph = "erdos-renyi:0.3";
+  config.l1 = 0.01;
+  config.l2 = 0.05;
+  config.method = method;
+  config.penalty = 0.1;
+  config.work = "uniform:1:4";
+  config.rounds = 25;
+  config.tolerance = 0;
+  config.keep_estimates = true;
+  return config;
 }
 
 std::vector<RunCase> run_cases() {

@@ -40,7 +40,7 @@ Ending play(const Problem& problem, bool balance_residuals, LinkKind link = Link
   MethodSetup setup = *set_up_method(config, instance);
   for (MethodOptions& options : setup.options)
     std::get<CurvatureDruidOptions>(options).balance_residuals = balance_residuals;
-  Simulator simulator(make_agents(config, instance, setup), instance.graph,
+  Simulator simulator(make_agents(instance, setup), instance.graph,
                       Schedule(1, setup.participation, setup.work_loads),
                       {.faults = {.loss_rate = loss_rate}, .threads = 1});
   const double scale = static_cast<double>(problem.agents()) * optimum.squaredNorm();

@@ -69,7 +69,7 @@ Status check_not_input(const std::string& output, const std::vector<std::string>
 }
 
 std::vector<std::string> inputs_of(const Config& config) {
-  return {config.data, config.graph, config.partition};
+  return {config.data, config.graph.text(), config.partition.text()};
 }
 
 Status check_outputs(const Outputs& outputs, const std::vector<std::string>& inputs) {

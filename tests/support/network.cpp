@@ -73,7 +73,7 @@ Agents make_agents_of(const MethodCase& method, const Instance& instance, AgentI
                          .network_size = instance.agents(),
                          .start = instance.start()};
     if (!method.keeps_theta() || context.id == holder) context.regularizer = instance.regularizer;
-    const auto weights = metropolis_weights(instance.graph, context.id);
+    const auto weights = mixing_weights(instance.graph, context.id);
     const auto neighbours = instance.graph.neighbours(context.id);
     for (std::size_t slot = 0; slot < neighbours.size(); ++slot)
       context.neighbours.push_back({neighbours[slot], weights[slot]});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "grove/base/result.h"
+#include "grove/data/partition.h"
 #include "grove/data/samples.h"
 
 namespace grove {
@@ -60,8 +61,11 @@ Samples widen(Samples samples, Index dimension);
 /// sizes are Dirichlet(A)), or a file with one agent number per row. Rows of an agent are in file
 /// order. Where a skewed draw leaves an agent without rows it is given the last one of the largest
 /// shard; a file that does so is an error.
-Result<std::vector<std::vector<std::uint32_t>>> partition(const Samples& samples,
-                                                          const std::string& description,
-                                                          std::size_t agents, std::uint64_t seed);
+Result<Shards> partition(const Vector& targets, const PartitionSpec& spec, std::size_t agents,
+                         std::uint64_t seed);
+inline Result<Shards> partition(const Samples& samples, const PartitionSpec& spec,
+                                std::size_t agents, std::uint64_t seed) {
+  return partition(samples.targets, spec, agents, seed);
+}
 
 }  // namespace grove

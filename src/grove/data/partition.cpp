@@ -77,36 +77,32 @@ void sort_each(Shards& shards) {
   for (RowNumbers& shard : shards) std::ranges::sort(shard);
 }
 
-struct Skew {
-  bool by_label = false;
-  double concentration = 1;
-};
-
 constexpr std::array<std::string_view, 2> skew_names{"size-skew", "label-skew"};
 constexpr double least_concentration = 1e-6;
 constexpr double most_concentration = 1e6;
 
 /// Reads `label-skew:A` or `size-skew:A`; nothing where the description is something else.
-std::optional<Result<Skew>> read_skew(const std::string& description) {
+std::optional<Result<Partition>> read_skew(std::string_view description) {
   for (std::size_t k = 0; k < skew_names.size(); ++k) {
     const std::string_view name = skew_names[k];
     if (description != name && !description.starts_with(std::string(name) + ":")) continue;
     const std::string_view number =
-        std::string_view(description).substr(std::min(description.size(), name.size() + 1));
+        description.substr(std::min(description.size(), name.size() + 1));
     const auto value = parse_double(number);
     if (!value || !(*value >= least_concentration && *value <= most_concentration))
       return Error{"--partition",
                    fmt::format("expected {}:A with A from {} to {}, found {}", name,
                                least_concentration, most_concentration, shown(description))};
-    return Skew{k == 1, *value};
+    return Partition{.kind = k == 1 ? Partition::Kind::label_skew : Partition::Kind::size_skew,
+                     .concentration = *value};
   }
   return std::nullopt;
 }
 
-Result<Shards> deal_skewed(const Vector& targets, const Skew& skew, std::size_t agents,
+Result<Shards> deal_skewed(const Vector& targets, const Partition& skew, std::size_t agents,
                            KeyedRandom& random) {
   Shards shards(agents);
-  if (!skew.by_label) {
+  if (skew.kind == Partition::Kind::size_skew) {
     deal_in_proportion(all_rows(static_cast<std::size_t>(targets.size())), skew.concentration,
                        random, shards);
   } else {
@@ -173,9 +169,18 @@ Result<Shards> parse_partition(std::string_view text, const std::string& source,
   return shards;
 }
 
-Result<Shards> partition(const Samples& samples, const std::string& description, std::size_t agents,
+Result<Partition> Partition::parse(std::string_view text) {
+  if (text == "even") return Partition{.kind = Kind::even};
+  if (text == "stride") return Partition{.kind = Kind::stride};
+  if (auto skew = read_skew(text)) return std::move(*skew);
+  return Partition{.kind = Kind::file, .file = std::string(text)};
+}
+
+Result<Shards> partition(const Vector& targets, const PartitionSpec& spec, std::size_t agents,
                          std::uint64_t seed) {
-  const auto count = static_cast<std::size_t>(samples.count());
+  if (!spec.meaning()) return spec.meaning().error();
+  const Partition& how = *spec.meaning();
+  const auto count = static_cast<std::size_t>(targets.size());
   if (agents == 0) return Error{"--agents", "expected at least 1, found 0"};
   if (agents > count)
     return Error{"--agents",
@@ -183,16 +188,21 @@ Result<Shards> partition(const Samples& samples, const std::string& description,
                              "{} samples",
                              agents, count)};
   KeyedRandom random(RandomKey{.seed = seed, .purpose = Purpose::partition});
-  if (description == "even") {
-    Shards shards = deal_even(count, agents, random);
-    sort_each(shards);
-    return shards;
+  switch (how.kind) {
+    case Partition::Kind::even: {
+      Shards shards = deal_even(count, agents, random);
+      sort_each(shards);
+      return shards;
+    }
+    case Partition::Kind::stride:
+      return deal_stride(count, agents);
+    case Partition::Kind::label_skew:
+    case Partition::Kind::size_skew:
+      return deal_skewed(targets, how, agents, random);
+    case Partition::Kind::file:
+      break;
   }
-  if (description == "stride") return deal_stride(count, agents);
-  const auto skew = read_skew(description);
-  if (!skew) return read_partition_file(description, count, agents);
-  if (!*skew) return skew->error();
-  return deal_skewed(samples.targets, **skew, agents, random);
+  return read_partition_file(how.file, count, agents);
 }
 
 double log_gamma_variate(double shape, KeyedRandom& random) {

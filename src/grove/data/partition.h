@@ -7,11 +7,25 @@
 
 #include "grove/base/random.h"
 #include "grove/base/result.h"
+#include "grove/base/spec.h"
 
 namespace grove {
 
 /// Row numbers by agent.
 using Shards = std::vector<std::vector<std::uint32_t>>;
+
+/// How samples reach agents: `even` (shuffled), `stride` (agent i gets rows i, i + n, ...),
+/// `label-skew:A`, `size-skew:A`, or a file (parse_partition).
+struct Partition {
+  enum class Kind { even, stride, label_skew, size_skew, file };
+
+  static Result<Partition> parse(std::string_view text);
+
+  Kind kind = Kind::even;
+  double concentration = 1;  ///< of the skewed ones
+  std::string file;
+};
+using PartitionSpec = Spec<Partition>;
 
 /// Reads a partition file: one agent number per line, one line per sample; # starts a comment and
 /// blank lines are skipped. Every agent must appear. Errors say `source:line`.

@@ -61,8 +61,7 @@ void PairedInverse::load(ByteReader& reader, Index dimension) {
 
 double ProductSystem::take(const Objective& objective, const Vector& x, Batch batch,
                            Vector* gradient, ObjectiveScratch& scratch) {
-  curvatures_.resize(batch.whole() ? static_cast<std::size_t>(objective.samples())
-                                   : batch.rows().size());
+  curvatures_.resize(static_cast<std::size_t>(objective.curvature_count(batch)));
   return objective.evaluate_curvatures(x, batch, gradient, curvatures_, scratch);
 }
 

@@ -23,6 +23,27 @@ std::optional<std::string> edge_fault(const Edge& edge, std::size_t agents) {
   return std::nullopt;
 }
 
+/// A row of a stochastic matrix sums to one, but for rounding of decimal weights.
+constexpr double row_rounding = 1e-9;
+
+/// Whether agents fall into two sets with every edge between them.
+bool is_bipartite(const Graph& graph) {
+  std::vector<int> side(graph.agents(), -1);
+  std::vector<AgentId> frontier{AgentId{0}};
+  side[0] = 0;
+  while (!frontier.empty()) {
+    const AgentId agent = frontier.back();
+    frontier.pop_back();
+    for (const AgentId neighbour : graph.neighbours(agent)) {
+      if (side[neighbour.value] == side[agent.value]) return false;
+      if (side[neighbour.value] >= 0) continue;
+      side[neighbour.value] = 1 - side[agent.value];
+      frontier.push_back(neighbour);
+    }
+  }
+  return true;
+}
+
 /// `edges` in their given order, `repeated` one that occurs at least twice among them.
 Error repeated_edge(const Edge& repeated, std::span<const Edge> edges, const std::string& source,
                     std::span<const std::size_t> lines) {
@@ -89,6 +110,36 @@ Graph::Graph(std::size_t agents, std::vector<Edge> sorted_edges)
   std::vector<std::size_t> next(offsets_.begin(), offsets_.end() - 1);
   for (const auto& [first, second] : edges_) adjacent_[next[second.value]++] = first;
   for (const auto& [first, second] : edges_) adjacent_[next[first.value]++] = second;
+}
+
+Result<Graph> Graph::with_mixing(Graph graph, std::vector<double> weights, std::string source) {
+  assert(weights.size() == graph.edges_.size());
+  std::vector<double> sums(graph.agents(), 0);
+  for (std::size_t k = 0; k < weights.size(); ++k) {
+    const auto [first, second] = graph.edges_[k];
+    if (!(weights[k] > 0 && weights[k] <= 1))
+      return Error{std::move(source), fmt::format("edge {} {} has the weight {}; expected a number "
+                                                  "above 0 and at most 1",
+                                                  first.value, second.value, weights[k])};
+    for (const AgentId agent : {first, second}) sums[agent.value] += weights[k];
+  }
+  bool keeps_a_share = false;
+  for (std::size_t agent = 0; agent < sums.size(); ++agent) {
+    if (sums[agent] > 1 + row_rounding)
+      return Error{std::move(source),
+                   fmt::format("weights at agent {} sum to {:.12g}; expected at most 1, the rest "
+                               "being the agent's own weight",
+                               agent, sums[agent])};
+    keeps_a_share |= sums[agent] < 1 - row_rounding;
+  }
+  // A connected symmetric stochastic matrix has the eigenvalue -1 exactly where its graph is
+  // bipartite and no agent has a weight of its own: mixing would swap the two sides for ever.
+  if (graph.agents() > 1 && !keeps_a_share && is_bipartite(graph))
+    return Error{std::move(source),
+                 "the mixing matrix has the eigenvalue -1: agents fall into two sides, and none "
+                 "keeps a weight of its own; expected smaller weights at one agent at least"};
+  graph.mixing_ = std::move(weights);
+  return graph;
 }
 
 std::span<const AgentId> Graph::neighbours(AgentId agent) const {

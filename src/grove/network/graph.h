@@ -22,6 +22,15 @@ class Graph {
   static Result<Graph> from_edges(std::size_t agents, std::vector<Edge> edges, std::string source,
                                   std::span<const std::size_t> lines = {});
 
+  /// The same graph with a mixing matrix W: `weights` are W_ij of the edges in sorted order.
+  /// W is symmetric, and W_ii = 1 - sum_j W_ij. Refuses weights that are not positive, rows that
+  /// sum to more than one, and a matrix with the eigenvalue -1.
+  static Result<Graph> with_mixing(Graph graph, std::vector<double> weights, std::string source);
+
+  /// W_ij of every edge, in their order; empty: none were given, and methods use Metropolis
+  /// weights.
+  std::span<const double> mixing() const { return mixing_; }
+
   std::size_t agents() const { return offsets_.size() - 1; }
   std::span<const Edge> edges() const { return edges_; }     ///< sorted
   std::span<const AgentId> neighbours(AgentId agent) const;  ///< sorted
@@ -33,6 +42,7 @@ class Graph {
   std::vector<Edge> edges_;
   std::vector<std::size_t> offsets_;
   std::vector<AgentId> adjacent_;
+  std::vector<double> mixing_;
 };
 
 }  // namespace grove

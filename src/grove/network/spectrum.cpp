@@ -65,4 +65,15 @@ std::vector<double> metropolis_weights(const Graph& graph, AgentId agent) {
   return weights;
 }
 
+std::vector<double> mixing_weights(const Graph& graph, AgentId agent) {
+  if (graph.mixing().empty()) return metropolis_weights(graph, agent);
+  std::vector<double> weights;
+  for (const AgentId neighbour : graph.neighbours(agent)) {
+    const Edge edge{std::min(agent, neighbour), std::max(agent, neighbour)};
+    const auto found = std::ranges::lower_bound(graph.edges(), edge);
+    weights.push_back(graph.mixing()[static_cast<std::size_t>(found - graph.edges().begin())]);
+  }
+  return weights;
+}
+
 }  // namespace grove

@@ -28,4 +28,7 @@ double anchored_laplacian_min(const Graph& graph, AgentId anchor);
 /// Returned in the order of graph.neighbours(agent).
 std::vector<double> metropolis_weights(const Graph& graph, AgentId agent);
 
+/// The graph's own mixing weights where it has some, else Metropolis weights; in the same order.
+std::vector<double> mixing_weights(const Graph& graph, AgentId agent);
+
 }  // namespace grove

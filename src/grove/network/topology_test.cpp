@@ -10,6 +10,7 @@
 
 #include "grove/base/file.h"
 #include "grove/network/random_graph.h"
+#include "grove/network/spectrum.h"
 
 namespace grove {
 namespace {
@@ -172,10 +173,11 @@ TEST_F(GraphFile, FaultsAreNamedWithFileAndLine) {
   const auto expect = [&](std::string_view content, const std::string& message) {
     EXPECT_EQ(refusal(write(content), 4), file_ + message);
   };
-  expect("0 1\n# x\n1 2 3\n", ":3: expected two agent numbers `i j`, got `1 2 3`");
-  expect("0\n", ":1: expected two agent numbers `i j`, got `0`");
-  expect("0 1\n1 b\n", ":2: expected two agent numbers `i j`, got `1 b`");
-  expect("0 -1\n", ":1: expected two agent numbers `i j`, got `0 -1`");
+  expect("0 1\n# x\n1 2 3\n",
+         ":3: has a weight, and line 1 lacks it; expected one on every line, or on none");
+  expect("0\n", ":1: expected two agent numbers `i j`, or `i j weight`, got `0`");
+  expect("0 1\n1 b\n", ":2: expected two agent numbers `i j`, or `i j weight`, got `1 b`");
+  expect("0 -1\n", ":1: expected two agent numbers `i j`, or `i j weight`, got `0 -1`");
   expect("0 1\n4 1\n", ":2: agent 4 is unknown, expected agents 0 to 3");
   expect("0 1\n\n3 3\n", ":3: agent 3 is linked to itself, expected two different agents");
   expect(
@@ -183,6 +185,37 @@ TEST_F(GraphFile, FaultsAreNamedWithFileAndLine) {
       ":4: edge 0 1 is given twice (first on line 1); an edge joins both ways, expected it once");
   expect("0 1\n2 3\n", ": agent 2 cannot be reached from agent 0, expected a connected graph");
   expect("", ": agent 1 cannot be reached from agent 0, expected a connected graph");
+}
+
+// W = [[.5 .3 .2 0] [.3 .7 0 0] [.2 0 .5 .3] [0 0 .3 .7]]: the diagonal is what is left of each
+// row.
+TEST_F(GraphFile, HasAMixingMatrixInItsThirdColumn) {
+  const auto graph = make_graph(write("2 0 0.2\n1 0 0.3 # first\n3 2 0.3\n"), 4, 1);
+  ASSERT_TRUE(graph) << graph.error().text();
+  EXPECT_EQ(mixing_weights(*graph, AgentId{0}), (std::vector{0.3, 0.2}));
+  EXPECT_EQ(mixing_weights(*graph, AgentId{1}), (std::vector{0.3}));
+  EXPECT_EQ(mixing_weights(*graph, AgentId{2}), (std::vector{0.2, 0.3}));
+  EXPECT_EQ(mixing_weights(*graph, AgentId{3}), (std::vector{0.3}));
+}
+
+TEST_F(GraphFile, RefusesMatricesThatAreNotDoublyStochasticWithTheLine) {
+  const auto expect = [&](std::string_view content, const std::string& message) {
+    EXPECT_EQ(refusal(write(content), 3), file_ + message);
+  };
+  expect("0 1 0.5\n1 2 0.6\n",
+         ":2: weights at agent 1 sum to 1.1 with this line; expected at most 1, the rest being the "
+         "agent's own weight");
+  expect("0 1 0.5\n1 2 0\n", ":2: the weight is 0; expected a number above 0 and at most 1");
+  expect("0 1 0.5\n1 2 -0.1\n", ":2: the weight is -0.1; expected a number above 0 and at most 1");
+  expect("0 1 0.5\n1 2\n",
+         ":2: lacks a weight, and line 1 has one; expected one on every line, or on none");
+  EXPECT_NE(refusal(write("0 1 1\n"), 2).find("eigenvalue -1"), std::string::npos);
+  EXPECT_TRUE(make_graph(write("0 1 0.5\n1 2 0.5\n0 2 0.5\n"), 3, 1));  // odd: no eigenvalue -1
+}
+
+TEST(Topology, GraphsThatWouldFillTheMemoryAreRefusedBeforeTheyAreMade) {
+  for (const char* large : {"complete", "erdos-renyi:0.3", "geometric:0.5"})
+    EXPECT_NE(refusal(large, 1'000'000).find("edges; expected at most 5e+07"), std::string::npos);
 }
 
 TEST_F(GraphFile, AFolderIsNoGraph) {

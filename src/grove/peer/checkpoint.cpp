@@ -4,19 +4,10 @@
 
 #include "grove/base/bytes.h"
 #include "grove/base/file.h"
-#include "grove/base/text.h"
-#include "grove/data/digest.h"
+#include "grove/train/checkpoint_file.h"
 
 namespace grove::peer {
 namespace {
-
-constexpr std::size_t digest_digits = 64;
-
-std::string digest_of(std::string_view content) {
-  Sha256 digest;
-  digest.update(content);
-  return digest.finish();
-}
 
 void put_text(ByteWriter& writer, std::string_view text) {
   writer.put(static_cast<std::uint64_t>(text.size()));
@@ -69,24 +60,13 @@ std::string encode(Checkpoint checkpoint) {
   for (const std::string& name : checkpoint.neighbours) put_text(header, name);
   for (const std::uint64_t sequence : checkpoint.last_received) header.put(sequence);
   header.put(static_cast<std::uint64_t>(checkpoint.agent.size()));
-  Sha256 digest;
-  digest.update(header.bytes());
-  digest.update(checkpoint.agent);
-  std::string file = std::move(checkpoint.agent);
-  file.insert(0, std::string(checkpoint_format) + digest.finish() + header.bytes());
-  return file;
+  return seal_checkpoint(CheckpointKind::peer, header.bytes(), std::move(checkpoint.agent));
 }
 
 Result<Checkpoint> decode(std::string_view bytes) {
-  if (!bytes.starts_with(checkpoint_format))
-    return Error{"checkpoint",
-                 fmt::format("has another format; expected {}", trim(checkpoint_format))};
-  bytes.remove_prefix(checkpoint_format.size());
-  if (bytes.size() < digest_digits) return Error{"checkpoint", "is cut short"};
-  const std::string_view digest = bytes.substr(0, digest_digits);
-  bytes.remove_prefix(digest_digits);
-  if (digest_of(bytes) != digest) return Error{"checkpoint", "has a wrong checksum"};
-  return read_content(bytes);
+  const auto content = open_checkpoint(CheckpointKind::peer, bytes);
+  if (!content) return Error{"checkpoint", content.error().what};
+  return read_content(*content);
 }
 
 Status write_checkpoint(const std::filesystem::path& path, Checkpoint checkpoint) {

@@ -23,15 +23,11 @@ struct Checkpoint {
   std::string agent;                         ///< Agent::save
 };
 
-/// The first line of the file. The number grows whenever the saved state of an agent changes. A
-/// file of another version is renamed, not read.
-inline constexpr std::string_view checkpoint_format = "grove-checkpoint/5\n";
-
 /// Capacity to reserve after an agent's state, so that the header fits without a copy of the state.
 /// A larger header needs a thousand neighbours.
 constexpr std::size_t checkpoint_header_bytes = 1 << 16;
 
-/// A file consists of the format, the SHA-256 of the content, and the content.
+/// The bytes of a file of train/checkpoint_file.h.
 std::string encode(Checkpoint checkpoint);
 Result<Checkpoint> decode(std::string_view bytes);
 

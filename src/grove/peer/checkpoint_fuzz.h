@@ -4,16 +4,14 @@
 #include <string>
 #include <string_view>
 
-#include "grove/data/digest.h"
 #include "grove/peer/checkpoint.h"
+#include "grove/train/checkpoint_file.h"
 
 namespace grove::peer {
 
 /// A file with this content and a correct checksum, so that a fuzzer gets past the checksum.
 inline std::string file_with(std::string_view content) {
-  Sha256 digest;
-  digest.update(content);
-  return std::string(checkpoint_format) + digest.finish() + std::string(content);
+  return seal_checkpoint(CheckpointKind::peer, "", std::string(content));
 }
 
 /// Decodes the bytes as a file and as the content of a file. Both must be rejected or encoded to

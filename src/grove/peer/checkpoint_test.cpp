@@ -73,10 +73,10 @@ TEST(Checkpoint, OfAnotherVersionIsSetAside) {
   const TestFolder folder;
   const auto path = folder.path() / "checkpoint.bin";
   const std::string content = encode(example()).substr(checkpoint_format.size());
-  ASSERT_TRUE(write_file_atomically(path, "grove-checkpoint/1\n" + content));
+  ASSERT_TRUE(write_file_atomically(path, "grove-checkpoint/1" + content));
   const auto found = find_checkpoint(path, "loss=logistic");
   EXPECT_FALSE(found.checkpoint);
-  EXPECT_NE(found.error.find("expected grove-checkpoint/5;"), std::string::npos)
+  EXPECT_NE(found.error.find("expected the format grove-checkpoint/7;"), std::string::npos)
       << found.error;
   EXPECT_TRUE(std::filesystem::exists(path.string() + ".bad-1"));
 }

@@ -128,7 +128,7 @@ std::string peer_toml(const LayoutOptions& options, const Plan& plan, std::size_
       "data = \"shard.libsvm\"\nfeatures = {}\nwork = {}\n",
       options.network, options.network, plan.name(agent), plan.address(agent),
       fmt::join(neighbours, ", "), config.agents, plan.name(0), plan.data.samples.dimension(),
-      config.work == "auto" ? "\"auto\"" : std::to_string(plan.work[agent]));
+      config.work == WorkSpec("auto") ? "\"auto\"" : std::to_string(plan.work[agent]));
   if (plan.data.labels)
     text +=
         fmt::format("labels = [{}, {}]\n", plan.data.labels->negative, plan.data.labels->positive);

@@ -45,7 +45,7 @@ std::string describe(const PeerConfig& config, const Method& method, Index dimen
   std::string text = fmt::format("dimension={} holder={}", dimension, config.holder);
   for (const Option& option : options_of(training))
     for (const std::string_view name :
-         {"loss", "l1", "l2", "constraint", "weighting", "intercept", "penalty"})
+         {"loss", "l1", "l2", "constraint", "regularizer", "weighting", "intercept", "penalty"})
       if (option.name == name) text += fmt::format(" {}={}", name, option.get().dump());
   return shares_regularizer(method) ? text + " shared" : text;
 }
@@ -58,10 +58,7 @@ Result<Instance> single_agent_instance(const PeerConfig& config, Dataset shard) 
   instance.labels = shard.labels;
   instance.samples = shard.samples.count();
   instance.features = shard.samples.dimension();
-  instance.regularizer = {.l1 = config.training.l1,
-                          .low = config.training.constraint.low,
-                          .high = config.training.constraint.high,
-                          .regularized = instance.features};
+  instance.regularizer = regularizer_of(config.training, instance.features);
   const ShardTerms terms{.loss = config.training.loss,
                          .l2 = config.training.l2,
                          .intercept = config.training.intercept,
@@ -82,9 +79,10 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
   if (!instance) return instance.error();
   config.training.agents = 1;
   config.training.link = LinkKind::edge;
-  const bool automatic = config.training.work == "auto";
+  const bool automatic = config.training.work == WorkSpec("auto");
   auto setup = set_up_method(config.training, *instance);
   if (!setup) return setup.error();
+  config.training = setup->resolved;
   const Method method = method_of(setup->options[0]);
   return PeerProblem{
       .objective = instance->objectives[0],

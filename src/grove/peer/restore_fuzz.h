@@ -49,8 +49,7 @@ struct SavedPeer {
 /// position and a new value; a remaining byte is the length to cut off.
 inline std::string corrupted_file(const std::string& file, std::string_view edits) {
   const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(edits[k]); };
-  constexpr std::size_t digest_digits = 64;
-  std::string content = file.substr(checkpoint_format.size() + digest_digits);
+  std::string content(*open_checkpoint(CheckpointKind::peer, file));
   for (; edits.size() >= 3; edits.remove_prefix(3))
     content[(byte(0) + 256u * byte(1)) % content.size()] = edits[2];
   if (!edits.empty()) content.resize(content.size() - byte(0) % content.size());

@@ -1,6 +1,7 @@
 #include "grove/problem/dense_shard.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace grove {
 namespace {
@@ -36,34 +37,72 @@ DenseShard::DenseShard(const DenseRows& rows, bool intercept, const kernels::Ker
       dimension_(rows.cols() + (intercept ? 1 : 0)),
       stride_(kernels::padded(dimension_)),
       block_rows_(rows_per_block(stride_)),
-      gram_rows_(rows_per_gram(stride_)) {
+      gram_rows_(rows_per_gram(stride_)),
+      columns_(rows.cols()) {
   double* to = numbers_.fit(samples_ * stride_);
-  for (Index row = 0; row < samples_; ++row, to += stride_) {
-    std::copy_n(rows.data() + row * rows.cols(), rows.cols(), to);
-    std::fill(to + rows.cols(), to + stride_, 0.0);
-    if (intercept) to[rows.cols()] = 1;
-  }
+  for (Index row = 0; row < samples_; ++row, to += stride_)
+    copy_row(rows.data() + row * columns_, to);
+}
+
+DenseShard::DenseShard(const DenseView& view, std::vector<std::uint32_t> rows, bool intercept,
+                       const kernels::Kernels& kernels)
+    : kernels_(kernels),
+      samples_(static_cast<Index>(rows.size())),
+      dimension_(view.columns + (intercept ? 1 : 0)),
+      stride_(kernels::padded(dimension_)),
+      block_rows_(rows_per_block(stride_)),
+      gram_rows_(rows_per_gram(stride_)),
+      columns_(view.columns),
+      view_(view),
+      listed_(std::move(rows)) {}
+
+void DenseShard::copy_row(const double* from, double* to) const {
+  std::copy_n(from, columns_, to);
+  std::fill(to + columns_, to + stride_, 0.0);
+  if (dimension_ > columns_) to[columns_] = 1;
 }
 
 double DenseShard::squared_norm() const {
+  if (view_) {
+    double sum = dimension_ > columns_ ? static_cast<double>(samples_) : 0;
+    for (const std::uint32_t row : listed_)
+      sum += Eigen::Map<const Vector>(view_->row(row), columns_).squaredNorm();
+    return sum;
+  }
   return Eigen::Map<const Vector>(numbers_.data(), samples_ * stride_).squaredNorm();
 }
 
 void DenseShard::sum_squares(std::span<const double> weights, Vector& sum) const {
   sum.setZero(dimension_);
+  if (view_) {
+    for (Index row = 0; row < samples_; ++row)
+      sum.head(columns_).array() +=
+          weights[row] *
+          Eigen::Map<const Vector>(view_->row(listed_[row]), columns_).array().square();
+    if (dimension_ > columns_)
+      sum[columns_] = Eigen::Map<const Vector>(weights.data(), samples_).sum();
+    return;
+  }
   for (Index row = 0; row < samples_; ++row)
     sum.array() +=
         weights[row] *
         Eigen::Map<const Vector>(numbers_.data() + row * stride_, dimension_).array().square();
 }
 
-DenseShard::Rows DenseShard::rows(Batch batch, Index begin, Index count) const {
+DenseShard::Rows DenseShard::rows(Batch batch, Index begin, Index count, double* staging) const {
+  if (view_) {
+    for (Index k = 0; k < count; ++k) {
+      const Index own = batch.whole() ? begin + k : static_cast<Index>(batch.rows()[begin + k]);
+      copy_row(view_->row(listed_[own]), staging + k * stride_);
+    }
+    return {staging, stride_, nullptr, count};
+  }
   if (batch.whole()) return {numbers_.data() + begin * stride_, stride_, nullptr, count};
   return {numbers_.data(), stride_, batch.rows().data() + begin, count};
 }
 
 std::span<const double> DenseShard::after(const Rows& rows) const {
-  if (rows.listed) return {};
+  if (rows.listed || view_) return {};
   const double* begin = rows.data + rows.count * stride_;
   const double* end = numbers_.data() + samples_ * stride_;
   return {begin, static_cast<std::size_t>(std::min(end - begin, block_rows_ * stride_))};

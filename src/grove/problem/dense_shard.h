@@ -1,19 +1,26 @@
 #pragma once
 
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "grove/data/samples.h"
 #include "grove/kernels/kernels.h"
 #include "grove/problem/aligned_numbers.h"
+#include "grove/problem/feature_view.h"
 #include "grove/problem/objective.h"
 
 namespace grove {
 
 /// Dense rows as the kernels want them: padded, at cache lines, with the constant column if asked.
+/// Rows in the caller's memory are brought into that form block by block, in the memory of a pass.
 class DenseShard {
  public:
   /// `kernels` must outlive the shard, as the tables do.
   DenseShard(const DenseRows& rows, bool intercept, const kernels::Kernels& kernels);
+  /// The listed rows of a view, in that order.
+  DenseShard(const DenseView& view, std::vector<std::uint32_t> rows, bool intercept,
+             const kernels::Kernels& kernels);
 
   Index samples() const { return samples_; }
   Index dimension() const { return dimension_; }
@@ -26,8 +33,11 @@ class DenseShard {
   /// Numbers a HessianSum needs.
   Index hessian_memory() const { return kernels::panel_rows * stride_; }
 
+  /// Numbers a pass needs to hold one block.
+  Index staging_memory() const { return view_ ? block_rows_ * stride_ : 0; }
+
   using Rows = kernels::Rows;
-  Rows rows(Batch batch, Index begin, Index count) const;
+  Rows rows(Batch batch, Index begin, Index count, double* staging) const;
 
   /// margins[k] = row k times x. Vectors of coordinates are padded to stride().
   void multiply(const Rows& rows, const double* x, double* margins) const {
@@ -62,9 +72,14 @@ class DenseShard {
   /// The block that a pass over all rows reads next: worth fetching while the processor is busy.
   std::span<const double> after(const Rows& rows) const;
 
+  void copy_row(const double* from, double* to) const;
+
   const kernels::Kernels& kernels_;
   Index samples_, dimension_, stride_, block_rows_, gram_rows_;
+  Index columns_;  ///< without the constant one
   AlignedNumbers numbers_;
+  std::optional<DenseView> view_;      ///< in place of numbers_
+  std::vector<std::uint32_t> listed_;  ///< rows of the view
 };
 
 }  // namespace grove

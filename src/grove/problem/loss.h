@@ -2,7 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
+
+#include "grove/base/result.h"
 
 namespace grove {
 
@@ -49,10 +57,50 @@ struct HuberLoss {
   }
 };
 
-using Loss = std::variant<LogisticLoss, SquaredLoss, HuberLoss>;
+/// A loss of the user's own: convex and twice differentiable in the margin, but for kinks of the
+/// slope. It is called for one sample at a time, from several threads at once.
+class LossFunction {
+ public:
+  virtual ~LossFunction() = default;
+
+  virtual LossPoint at(double margin, double target) const = 0;
+  virtual double max_curvature() const = 0;                 ///< no second derivative is larger
+  virtual bool is_classification() const { return false; }  ///< targets are 0 and 1
+};
+
+struct CustomLoss {
+  CustomLoss(std::string loss_name, std::shared_ptr<const LossFunction> loss_function)
+      : name(std::move(loss_name)),
+        function(std::move(loss_function)),
+        max_curvature(function->max_curvature()) {}
+
+  LossPoint at(double margin, double target) const { return function->at(margin, target); }
+
+  std::string name;  ///< with its arguments, as --loss takes it
+  std::shared_ptr<const LossFunction> function;
+  double max_curvature;
+};
+
+/// The first three have vectorized kernels; a custom loss goes sample by sample.
+using Loss = std::variant<LogisticLoss, SquaredLoss, HuberLoss, CustomLoss>;
 
 inline bool is_classification(const Loss& loss) {
-  return std::holds_alternative<LogisticLoss>(loss);
+  const auto* custom = std::get_if<CustomLoss>(&loss);
+  return custom ? custom->function->is_classification()
+                : std::holds_alternative<LogisticLoss>(loss);
 }
+
+/// One row of the registry of losses.
+struct LossEntry {
+  std::string name;  ///< as --loss takes it, before the colon
+  std::string form;  ///< with its arguments, as help shows it: "huber[:DELTA]"
+  /// From the text after the colon, empty without one. The error's `where` is left to the caller.
+  std::function<Result<Loss>(std::string_view arguments)> make;
+};
+
+std::vector<LossEntry> built_in_losses();
+
+/// A loss as --loss takes it.
+std::string name_of(const Loss& loss);
 
 }  // namespace grove

@@ -18,13 +18,15 @@ class MeanObjective final : public Objective {
     assert(!parts_.empty());
     for (const Objective* part : parts_) {
       assert(part->dimension() == dimension());
-      firsts_.push_back(samples_);
+      firsts_.push_back(curvatures_);
+      curvatures_ += part->curvature_count(Batch::all());
       samples_ += part->samples();
     }
   }
 
   Index dimension() const override { return parts_.front()->dimension(); }
   Index samples() const override { return samples_; }
+  Index curvature_count(Batch) const override { return curvatures_; }
 
   double evaluate(const Vector& x, [[maybe_unused]] Batch batch, Vector* gradient, Matrix* hessian,
                   ObjectiveScratch& scratch) const override {
@@ -53,9 +55,8 @@ class MeanObjective final : public Objective {
     if (gradient) gradient->setZero(dimension());
     double total = 0;
     const auto look = [&](std::size_t k, Part& part, ObjectiveScratch& own) {
-      part.value =
-          parts_[k]->evaluate_curvatures(x, Batch::all(), gradient ? &part.vector : nullptr,
-                                         curvatures.subspan(firsts_[k], parts_[k]->samples()), own);
+      part.value = parts_[k]->evaluate_curvatures(
+          x, Batch::all(), gradient ? &part.vector : nullptr, of_part(k, curvatures), own);
     };
     for_each_part(false, scratch, look, [&](const Part& part) {
       total += part.value;
@@ -71,8 +72,8 @@ class MeanObjective final : public Objective {
     assert(batch.whole());
     result.setZero(dimension());
     const auto multiply = [&](std::size_t k, Part& part, ObjectiveScratch& own) {
-      parts_[k]->weighted_hessian_times(curvatures.subspan(firsts_[k], parts_[k]->samples()),
-                                        Batch::all(), direction, part.vector, own);
+      parts_[k]->weighted_hessian_times(of_part(k, curvatures), Batch::all(), direction,
+                                        part.vector, own);
     };
     for_each_part(false, scratch, multiply, [&](const Part& part) { result += part.vector; });
     result /= count();
@@ -93,6 +94,11 @@ class MeanObjective final : public Objective {
     Vector vector;
     Matrix matrix;
   };
+
+  template <class Number>
+  std::span<Number> of_part(std::size_t k, std::span<Number> all) const {
+    return all.subspan(firsts_[k], parts_[k]->curvature_count(Batch::all()));
+  }
 
   double count() const { return static_cast<double>(parts_.size()); }
 
@@ -129,8 +135,8 @@ class MeanObjective final : public Objective {
   }
 
   std::vector<const Objective*> parts_;
-  std::vector<Index> firsts_;  ///< by part: how many samples those before it have
-  Index samples_ = 0;
+  std::vector<Index> firsts_;  ///< by part: where its curvatures begin
+  Index samples_ = 0, curvatures_ = 0;
   mutable tbb::task_arena arena_;
   mutable tbb::enumerable_thread_specific<ObjectiveScratch> scratches_;
 };

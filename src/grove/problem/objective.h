@@ -8,6 +8,7 @@
 #include "grove/base/types.h"
 #include "grove/data/samples.h"
 #include "grove/problem/aligned_numbers.h"
+#include "grove/problem/feature_view.h"
 #include "grove/problem/loss.h"
 
 namespace grove {
@@ -52,6 +53,12 @@ class Objective {
   virtual double evaluate(const Vector& x, Batch batch, Vector* gradient, Matrix* hessian,
                           ObjectiveScratch& scratch) const = 0;
 
+  /// How many numbers evaluate_curvatures() fills: one per sample of the batch, unless an objective
+  /// knows its Hessian otherwise.
+  virtual Index curvature_count(Batch batch) const {
+    return batch.whole() ? samples() : static_cast<Index>(batch.rows().size());
+  }
+
   /// Value at x over the batch; fills the gradient where not null, and the second derivative of
   /// each sample's loss, in the order of the batch: all that products with this Hessian need of x.
   virtual double evaluate_curvatures(const Vector& x, Batch batch, Vector* gradient,
@@ -80,7 +87,7 @@ class Objective {
   /// curvatures.
   void hessian_times(const Vector& x, Batch batch, const Vector& direction, Vector& result,
                      ObjectiveScratch& scratch) const {
-    scratch.curvatures.resize(batch.whole() ? samples() : batch.rows().size());
+    scratch.curvatures.resize(curvature_count(batch));
     evaluate_curvatures(x, batch, nullptr, scratch.curvatures, scratch);
     weighted_hessian_times(scratch.curvatures, batch, direction, result, scratch);
   }
@@ -96,6 +103,12 @@ struct ShardTerms {
 /// f(x) = scale * [(1/D) sum_j loss(w_j'x; y_j) + (l2/2)|x|^2] over one shard. A batch replaces the
 /// mean over all D samples by the mean over its own. Sums run in row order: the same bits always.
 std::unique_ptr<const Objective> make_shard_objective(Samples samples, const ShardTerms& terms);
+
+/// The same over the listed rows of features in the caller's memory, which are not copied.
+/// `targets` has one number for every listed row, in that order.
+std::unique_ptr<const Objective> make_shard_objective(const FeatureView& features,
+                                                      std::vector<std::uint32_t> rows,
+                                                      Vector targets, const ShardTerms& terms);
 
 namespace kernels {
 struct Kernels;

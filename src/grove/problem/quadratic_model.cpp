@@ -182,7 +182,7 @@ void DenseCurvature::solve(const std::vector<Index>& face, const Vector& right, 
 }
 
 ProductCurvature::ProductCurvature(const Objective& objective, const Vector& x, Bounds bounds)
-    : objective_(objective), bounds_(bounds), curvatures_(objective.samples()) {
+    : objective_(objective), bounds_(bounds), curvatures_(objective.curvature_count(Batch::all())) {
   objective_.evaluate_curvatures(x, Batch::all(), nullptr, curvatures_, scratch_);
 }
 

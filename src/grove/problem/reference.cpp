@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "grove/problem/proximal_gradient.h"
 #include "grove/problem/quadratic_model.h"
 
 namespace grove {
@@ -249,6 +250,11 @@ Result<ReferenceSolution> ProximalNewton::run() {
 
 double stationarity(const Vector& x, const Vector& gradient, const Regularizer& regularizer,
                     double smoothness) {
+  if (!regularizer.separable()) {
+    Vector moved;
+    regularizer.prox(1 / smoothness, x - gradient / smoothness, moved);
+    return smoothness * (x - moved).norm();
+  }
   double squares = 0;
   for (Index k = 0; k < x.size(); ++k) {
     const double v = x[k] - gradient[k] / smoothness;
@@ -269,6 +275,7 @@ Result<ReferenceSolution> solve_reference(const Objective& objective,
                                           const ReferenceOptions& options) {
   assert(regularizer.regularized <= objective.dimension());
   assert(regularizer.low <= regularizer.high);
+  if (!regularizer.separable()) return solve_by_proximal_gradient(objective, regularizer, options);
   return ProximalNewton(objective, regularizer, options).run();
 }
 

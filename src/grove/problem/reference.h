@@ -24,7 +24,8 @@ struct ReferenceSolution {
 double stationarity(const Vector& x, const Vector& gradient, const Regularizer& regularizer,
                     double smoothness);
 
-/// The minimizer of f + r by proximal Newton: what the network's answer is measured against.
+/// The minimizer of f + r by proximal Newton (where r is separable; by proximal gradient steps
+/// elsewhere): what the network's answer is measured against.
 /// Where rounding keeps the residual above the tolerance, the best reachable point is the answer.
 /// An error says that none was found (the data is separable and nothing regularizes it, say).
 Result<ReferenceSolution> solve_reference(const Objective& objective,

@@ -16,11 +16,12 @@ double soft_threshold(double v, double threshold) {
 }  // namespace
 
 bool Regularizer::trivial() const {
-  return regularized == 0 || (l1 == 0 && std::isinf(low) && std::isinf(high));
+  return regularized == 0 || (!term && l1 == 0 && std::isinf(low) && std::isinf(high));
 }
 
 double Regularizer::value(const Vector& x) const {
   assert(regularized <= x.size());
+  if (term) return term->value(x.head(regularized));
   const auto part = x.head(regularized);
   if (!((part.array() >= low) && (part.array() <= high)).all())
     return std::numeric_limits<double>::infinity();
@@ -28,16 +29,25 @@ double Regularizer::value(const Vector& x) const {
 }
 
 double Regularizer::prox_at(Index coordinate, double step, double v) const {
+  assert(separable());
   if (coordinate >= regularized) return v;
   return std::clamp(soft_threshold(v, step * l1), low, high);
 }
 
 void Regularizer::prox(double step, const Vector& v, Vector& result) const {
   result.resize(v.size());
+  if (term) {
+    Vector part(regularized);
+    term->prox(step, v.head(regularized), part);
+    result = v;
+    result.head(regularized) = part;
+    return;
+  }
   for (Index k = 0; k < v.size(); ++k) result[k] = prox_at(k, step, v[k]);
 }
 
 bool Regularizer::free_at(Index coordinate, double step, double v) const {
+  assert(separable());
   if (coordinate >= regularized) return true;
   if (l1 > 0 && std::abs(v) <= step * l1) return false;
   const double shifted = soft_threshold(v, step * l1);

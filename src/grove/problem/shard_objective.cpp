@@ -63,10 +63,11 @@ void take_by_curvature(Index count, ObjectiveScratch& scratch) {
 
 class ShardObjective final : public Objective {
  public:
-  ShardObjective(Samples samples, const ShardTerms& terms, const kernels::Kernels& kernels)
+  ShardObjective(Shard shard, Vector targets, const ShardTerms& terms,
+                 const kernels::Kernels& kernels)
       : kernels_(kernels),
-        shard_(make_shard(std::move(samples.features), terms.intercept, kernels)),
-        targets_(std::move(samples.targets)),
+        shard_(std::move(shard)),
+        targets_(std::move(targets)),
         terms_(terms),
         dimension_(std::visit([](const auto& shard) { return shard.dimension(); }, shard_)),
         penalized_(dimension_ - (terms.intercept ? 1 : 0)) {
@@ -226,7 +227,21 @@ std::unique_ptr<const Objective> make_shard_objective(Samples samples, const Sha
 
 std::unique_ptr<const Objective> make_shard_objective(Samples samples, const ShardTerms& terms,
                                                       const kernels::Kernels& kernels) {
-  return std::make_unique<ShardObjective>(std::move(samples), terms, kernels);
+  return std::make_unique<ShardObjective>(
+      make_shard(std::move(samples.features), terms.intercept, kernels), std::move(samples.targets),
+      terms, kernels);
+}
+
+std::unique_ptr<const Objective> make_shard_objective(const FeatureView& features,
+                                                      std::vector<std::uint32_t> rows,
+                                                      Vector targets, const ShardTerms& terms) {
+  assert(static_cast<Index>(rows.size()) == targets.size());
+  const kernels::Kernels& kernels = *kernels::available().front();
+  const auto* dense = std::get_if<DenseView>(&features);
+  Shard shard =
+      dense ? Shard(DenseShard(*dense, std::move(rows), terms.intercept, kernels))
+            : Shard(SparseShard(std::get<CsrView>(features), std::move(rows), terms.intercept));
+  return std::make_unique<ShardObjective>(std::move(shard), std::move(targets), terms, kernels);
 }
 
 }  // namespace grove

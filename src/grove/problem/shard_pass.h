@@ -19,7 +19,8 @@ class PassMemory {
   template <class Shard>
   PassMemory(AlignedNumbers& numbers, const Shard& shard, bool hessian)
       : stride_(kernels::padded(shard.stride())), block_(kernels::padded(shard.block_rows())) {
-    start_ = numbers.fit(2 * stride_ + 4 * block_ + (hessian ? shard.hessian_memory() : 0));
+    staging_ = hessian ? kernels::padded(shard.hessian_memory()) : 0;
+    start_ = numbers.fit(2 * stride_ + 4 * block_ + staging_ + shard.staging_memory());
   }
 
   double* point() const { return start_; }
@@ -29,6 +30,7 @@ class PassMemory {
   double* slopes() const { return targets() + block_; }
   double* curvatures() const { return slopes() + block_; }
   double* hessian() const { return curvatures() + block_; }
+  double* staging() const { return hessian() + staging_; }
 
   void set_point(const Vector& x) const {
     std::copy_n(x.data(), x.size(), point());
@@ -38,7 +40,7 @@ class PassMemory {
   Eigen::Map<const Vector> sum_of(Index dimension) const { return {sum(), dimension}; }
 
  private:
-  Index stride_, block_;
+  Index stride_, block_, staging_;
   double* start_;
 };
 
@@ -50,6 +52,16 @@ inline double evaluate_losses(const kernels::Kernels& kernels, const Loss& loss,
     double operator()(const LogisticLoss&) const { return kernels.logistic(block); }
     double operator()(const SquaredLoss&) const { return kernels.squared(block); }
     double operator()(const HuberLoss& huber) const { return kernels.huber(huber.delta, block); }
+    double operator()(const CustomLoss& custom) const {
+      double sum = 0;
+      for (Index k = 0; k < block.count; ++k) {
+        const LossPoint point = custom.at(block.margins[k], block.targets[k]);
+        sum += point.value;
+        block.slopes[k] = point.slope;
+        block.curvatures[k] = point.curvature;
+      }
+      return sum;
+    }
   };
   return std::visit(Dispatch{kernels, block}, loss);
 }
@@ -60,10 +72,12 @@ inline Index size_of(Batch batch, Index samples) {
 
 /// Calls visit(rows, begin) for the batch cut into blocks.
 template <class Shard, class Visit>
-void for_each_block(const Shard& shard, Batch batch, const Visit& visit) {
+void for_each_block(const Shard& shard, Batch batch, const PassMemory& memory, const Visit& visit) {
   const Index size = size_of(batch, shard.samples());
-  for (Index begin = 0; begin < size; begin += shard.block_rows())
-    visit(shard.rows(batch, begin, std::min(shard.block_rows(), size - begin)), begin);
+  for (Index begin = 0; begin < size; begin += shard.block_rows()) {
+    const Index count = std::min(shard.block_rows(), size - begin);
+    visit(shard.rows(batch, begin, count, memory.staging()), begin);
+  }
 }
 
 /// What a pass fills besides the sum of the losses: whatever is not null.
@@ -97,7 +111,7 @@ double sum_losses(const Losses& losses, const Shard& shard, Batch batch, const V
   std::optional<typename Shard::HessianSum> hessian;
   if (results.hessian) hessian.emplace(shard, *results.hessian, memory.hessian());
   double total = 0;
-  for_each_block(shard, batch, [&](const auto& rows, Index begin) {
+  for_each_block(shard, batch, memory, [&](const auto& rows, Index begin) {
     double* curvatures = results.curvatures ? results.curvatures + begin : memory.curvatures();
     shard.multiply(rows, memory.point(), memory.margins());
     total +=
@@ -120,7 +134,7 @@ void sum_products(const Shard& shard, Batch batch, std::span<const double> curva
   const PassMemory memory(numbers, shard, false);
   memory.set_point(direction);
   memory.clear_sum();
-  for_each_block(shard, batch, [&](const auto& rows, Index begin) {
+  for_each_block(shard, batch, memory, [&](const auto& rows, Index begin) {
     double* weights = memory.margins();
     shard.multiply(rows, memory.point(), weights);
     for (Index k = 0; k < rows.count; ++k) weights[k] *= curvatures[begin + k];
@@ -135,7 +149,7 @@ void sum_hessian(const Shard& shard, Batch batch, std::span<const double> curvat
                  Matrix& hessian, AlignedNumbers& numbers) {
   const PassMemory memory(numbers, shard, true);
   typename Shard::HessianSum sum(shard, hessian, memory.hessian());
-  for_each_block(shard, batch,
+  for_each_block(shard, batch, memory,
                  [&](const auto& rows, Index begin) { sum.add(rows, curvatures.data() + begin); });
   sum.finish();
 }

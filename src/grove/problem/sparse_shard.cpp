@@ -33,7 +33,34 @@ struct Ones {
 
 SparseShard::SparseShard(SparseRows rows, bool intercept) {
   rows.makeCompressed();
-  rows_ = intercept ? with_constant_column(rows) : std::move(rows);
+  owned_ = intercept ? with_constant_column(rows) : std::move(rows);
+  view_ = {owned_.outerIndexPtr(), owned_.innerIndexPtr(), owned_.valuePtr(), owned_.rows(),
+           owned_.cols()};
+  samples_ = view_.rows;
+  dimension_ = view_.columns;
+  look_at_rows();
+}
+
+SparseShard::SparseShard(const CsrView& view, std::vector<std::uint32_t> rows, bool intercept)
+    : view_(view),
+      listed_(std::move(rows)),
+      samples_(static_cast<Index>(listed_.size())),
+      dimension_(view.columns + (intercept ? 1 : 0)),
+      constant_(intercept) {
+  look_at_rows();
+}
+
+double SparseShard::squared_norm() const {
+  double sum = constant_ ? static_cast<double>(samples_) : 0;
+  for (Index k = 0; k < samples_; ++k) {
+    const Row entries = row(k);
+    sum += Eigen::Map<const Vector>(entries.values, entries.count).squaredNorm();
+  }
+  return sum;
+}
+
+/// How rows are best gone through.
+void SparseShard::look_at_rows() {
   order_.resize(static_cast<std::size_t>(samples()));
   for (Index begin = 0; begin < samples(); begin += block) {
     const auto first = order_.begin() + begin, last = first + std::min(block, samples() - begin);
@@ -42,8 +69,12 @@ SparseShard::SparseShard(SparseRows rows, bool intercept) {
       return row(begin + a).count < row(begin + b).count;
     });
   }
-  ones_ = std::all_of(rows_.valuePtr(), rows_.valuePtr() + rows_.nonZeros(),
-                      [](double value) { return value == 1; });
+  ones_ = true;
+  for (Index k = 0; k < samples() && ones_; ++k) {
+    const Row entries = row(k);
+    ones_ = std::all_of(entries.values, entries.values + entries.count,
+                        [](double value) { return value == 1; });
+  }
 }
 
 template <class Values>
@@ -60,6 +91,7 @@ void SparseShard::multiply_by(const Rows& rows, const double* x, double* margins
     }
     if (j < entries.count) even += values.of(entries.values, j) * x[entries.columns[j]];
     margins[k] = even + odd;
+    if (constant_) margins[k] += x[dimension_ - 1];
   }
 }
 
@@ -77,6 +109,7 @@ void SparseShard::add_combination_by(const Rows& rows, const double* weights, do
     const double weight = weights[k];
     for (Index j = 0; j < entries.count; ++j)
       sum[entries.columns[j]] += weight * values.of(entries.values, j);
+    if (constant_) sum[dimension_ - 1] += weight;
   }
 }
 
@@ -119,6 +152,11 @@ void SparseShard::add_squares(const Rows& rows, const double* curvatures, Matrix
       for (Index j = left; j < entries.count; ++j)
         column[entries.columns[j]] += weight * values.of(entries.values, j);
     }
+    if (!constant_) continue;
+    const Index last = dimension_ - 1;
+    for (Index j = 0; j < entries.count; ++j)
+      start[stride * entries.columns[j] + last] += curvatures[k] * values.of(entries.values, j);
+    start[stride * last + last] += curvatures[k];
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "grove/data/samples.h"
+#include "grove/problem/feature_view.h"
 #include "grove/problem/objective.h"
 
 namespace grove {
@@ -10,13 +11,16 @@ namespace grove {
 class SparseShard {
  public:
   SparseShard(SparseRows rows, bool intercept);
+  /// The listed rows of a view, in that order.
+  SparseShard(const CsrView& view, std::vector<std::uint32_t> rows, bool intercept);
 
-  Index samples() const { return rows_.rows(); }
-  Index dimension() const { return rows_.cols(); }
-  Index stride() const { return rows_.cols(); }
+  Index samples() const { return samples_; }
+  Index dimension() const { return dimension_; }
+  Index stride() const { return dimension_; }
   Index block_rows() const { return block; }
-  double squared_norm() const { return rows_.squaredNorm(); }
+  double squared_norm() const;
   Index hessian_memory() const { return 0; }
+  Index staging_memory() const { return 0; }
 
   struct Rows {
     const std::uint32_t* listed;  ///< null: consecutive rows
@@ -26,7 +30,7 @@ class SparseShard {
     Index nth(Index k) const { return order ? static_cast<Index>(order[k]) : k; }
     Index row(Index k) const { return listed ? static_cast<Index>(listed[k]) : begin + k; }
   };
-  Rows rows(Batch batch, Index begin, Index count) const {
+  Rows rows(Batch batch, Index begin, Index count, double* /*staging*/) const {
     if (!batch.whole()) return {batch.rows().data() + begin, nullptr, begin, count};
     return {nullptr, order_.data() + begin, begin, count};
   }
@@ -71,12 +75,17 @@ class SparseShard {
     Index count;
   };
   Row row(Index index) const {
-    const Index begin = rows_.outerIndexPtr()[index];
-    return {rows_.innerIndexPtr() + begin, rows_.valuePtr() + begin,
-            rows_.outerIndexPtr()[index + 1] - begin};
+    const Index at = listed_.empty() ? index : static_cast<Index>(listed_[index]);
+    const Index begin = view_.offsets[at];
+    return {view_.indices + begin, view_.values + begin, view_.offsets[at + 1] - begin};
   }
+  void look_at_rows();
 
-  SparseRows rows_;
+  SparseRows owned_;                   ///< empty: the rows are the caller's
+  CsrView view_;                       ///< of the owned rows, or of the caller's
+  std::vector<std::uint32_t> listed_;  ///< rows of the view; empty: all
+  Index samples_ = 0, dimension_ = 0;
+  bool constant_ = false;  ///< the last column is one, and stored nowhere
   /// By blocks: its rows from short to long. Rows of one length follow each other, and the
   /// processor guesses right where they end: a third less time on w8a.
   std::vector<std::uint8_t> order_;

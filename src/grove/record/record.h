@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -29,7 +32,10 @@ struct Outcome {
 struct TracePoint {
   Round round = 0;
   double objective = 0;
-  std::optional<double> objective_gap;   ///< objective - optimum
+  std::optional<double> objective_gap;  ///< objective - optimum
+  /// The largest gap among the agents' own models. It is worked out at the start and at the end,
+  /// and in every measured round where the models are kept (--keep-estimates).
+  std::optional<double> worst_gap;
   std::optional<double> relative_error;  ///< sum |x_i - x*|^2 / sum |x_i^0 - x*|^2
   double consensus_error = 0;
   double stationarity = 0;
@@ -37,6 +43,7 @@ struct TracePoint {
   Cost cost;                                ///< of all agents since the start
   double seconds = 0;                       ///< since the start of round 1, measuring left out
   std::optional<double> simulated_seconds;  ///< the same on simulated machines, if there are any
+  std::map<std::string, double> metrics;    ///< those of --metrics, by name
 };
 
 struct ProblemSummary {
@@ -90,6 +97,9 @@ struct RunRecord {
   std::vector<TracePoint> trace;
   std::vector<ProcessReport> processes;  ///< by rank, of a run of several processes
 };
+
+/// The keys that every row of a trace may have: no metric can be called so.
+std::span<const std::string_view> trace_keys();
 
 /// Exact to read back: from_json(to_json(record)) equals the record, bit for bit.
 nlohmann::json to_json(const RunRecord& record);

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "grove/record/json_format.h"
@@ -9,6 +11,12 @@ namespace {
 using nlohmann::json;
 
 constexpr auto record_format = "grove-run/1";
+
+constexpr std::array<std::string_view, 17> keys_of_trace{
+    "round",      "objective",        "objective_gap",    "worst_gap",       "relative_error",
+    "active",     "stationarity",     "consensus_error",  "broadcasts",      "vectors_sent",
+    "bytes_sent", "solves",           "gradient_samples", "hessian_samples", "damped_steps",
+    "seconds",    "simulated_seconds"};
 
 /// JSON has no infinity: numbers that a diverged run leaves behind become null, and read as NaN.
 json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
@@ -49,6 +57,8 @@ json trace_json(const TracePoint& point) {
               {"damped_steps", point.cost.damped_steps},
               {"seconds", point.seconds}};
   if (point.simulated_seconds) row["simulated_seconds"] = *point.simulated_seconds;
+  if (point.worst_gap) row["worst_gap"] = number(*point.worst_gap);
+  for (const auto& [name, value] : point.metrics) row[name] = number(value);
   return row;
 }
 
@@ -73,6 +83,10 @@ TracePoint trace_from(const json& row, bool has_reference) {
   row.at("seconds").get_to(point.seconds);
   if (row.contains("simulated_seconds"))
     point.simulated_seconds = row.at("simulated_seconds").get<double>();
+  if (row.contains("worst_gap")) point.worst_gap = number_from(row.at("worst_gap"));
+  for (const auto& [name, value] : row.items())
+    if (std::ranges::find(trace_keys(), name) == trace_keys().end())
+      point.metrics[name] = number_from(value);
   return point;
 }
 
@@ -184,6 +198,8 @@ RunRecord read_record(const json& from) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> trace_keys() { return keys_of_trace; }
 
 json to_json(const RunRecord& record) {
   json result = {{"format", record_format},

@@ -32,23 +32,34 @@ Result<double> parse_probability(std::string_view text) {
   return *probability;
 }
 
-/// One value for all agents, or as many as there are agents, separated by commas.
+/// Values separated by commas.
 template <class Value>
-Result<std::vector<Value>> one_or_list(std::string_view text, std::size_t agents,
-                                       Result<Value> (*parse)(std::string_view),
-                                       std::string_view flag) {
-  const auto parts = split(text, ',');
-  if (parts.size() != 1 && parts.size() != agents)
-    return Error{std::string(flag), fmt::format("expected one value or {} (one per agent), got {}",
-                                                agents, parts.size())};
+Result<std::vector<Value>> parse_list(std::string_view text,
+                                      Result<Value> (*parse)(std::string_view)) {
   std::vector<Value> values;
-  for (const std::string_view part : parts) {
+  for (const std::string_view part : split(text, ',')) {
     const auto value = parse(part);
     if (!value) return value.error();
     values.push_back(*value);
   }
+  return values;
+}
+
+/// One value for all agents, or as many as there are agents.
+template <class Value>
+Result<std::vector<Value>> one_or_each(std::vector<Value> values, std::size_t agents,
+                                       std::string_view flag) {
+  if (values.size() != 1 && values.size() != agents)
+    return Error{std::string(flag), fmt::format("expected one value or {} (one per agent), got {}",
+                                                agents, values.size())};
   if (values.size() != agents) values.assign(agents, values.front());
   return values;
+}
+
+Result<WorkLoads> listed_loads(std::string_view text, bool automatic) {
+  auto loads = parse_list<int>(text, parse_work_load);
+  if (!loads) return loads.error();
+  return WorkLoads{.automatic = automatic, .loads = std::move(*loads)};
 }
 
 struct Range {
@@ -101,31 +112,51 @@ std::vector<bool> random_half(std::size_t count, const RandomKey& key) {
   return half;
 }
 
-Result<std::vector<int>> make_work_loads(std::string_view description, std::size_t agents,
-                                         std::uint64_t seed) {
-  if (description == "auto") return std::vector<int>(agents, automatic_work);
-  if (description.starts_with("auto:"))
-    return one_or_list<int>(description.substr(5), agents, parse_work_load, "--work");
-  const std::size_t colon = description.find(':');
-  if (colon == std::string_view::npos)
-    return one_or_list<int>(description, agents, parse_work_load, "--work");
-  const std::string_view name = description.substr(0, colon), rest = description.substr(colon + 1);
+Result<WorkLoads> WorkLoads::parse(std::string_view text) {
+  if (text == "auto") return WorkLoads{.automatic = true, .loads = {automatic_work}};
+  if (text.starts_with("auto:")) return listed_loads(text.substr(5), true);
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return listed_loads(text, false);
+  const std::string_view name = text.substr(0, colon), rest = text.substr(colon + 1);
   if (name == "equal") {
     const auto load = parse_work_load(rest);
     if (!load) return load.error();
-    return std::vector<int>(agents, *load);
+    return WorkLoads{.loads = {*load}};
   }
   if (name != "uniform" && name != "extreme")
     return work_error(fmt::format(
-        "expected auto, E, a list, equal:E, uniform:a:b or extreme:a:b, got `{}`", description));
+        "expected auto, E, a list, equal:E, uniform:a:b or extreme:a:b, got `{}`", text));
   const auto range = parse_range(rest, name);
   if (!range) return range.error();
-  return name == "uniform" ? uniform_loads(*range, agents, seed)
-                           : extreme_loads(*range, agents, seed);
+  return WorkLoads{.kind = name == "uniform" ? Kind::uniform : Kind::extreme,
+                   .low = range->low,
+                   .high = range->high};
 }
 
-Result<std::vector<double>> make_participation(std::string_view description, std::size_t agents) {
-  return one_or_list<double>(description, agents, parse_probability, "--participation");
+Result<std::vector<int>> make_work_loads(const WorkSpec& spec, std::size_t agents,
+                                         std::uint64_t seed) {
+  if (!spec.meaning()) return spec.meaning().error();
+  const WorkLoads& work = *spec.meaning();
+  switch (work.kind) {
+    case WorkLoads::Kind::listed:
+      break;
+    case WorkLoads::Kind::uniform:
+      return uniform_loads({work.low, work.high}, agents, seed);
+    case WorkLoads::Kind::extreme:
+      return extreme_loads({work.low, work.high}, agents, seed);
+  }
+  return one_or_each(work.loads, agents, "--work");
+}
+
+Result<Participation> Participation::parse(std::string_view text) {
+  auto probabilities = parse_list<double>(text, parse_probability);
+  if (!probabilities) return probabilities.error();
+  return Participation{std::move(*probabilities)};
+}
+
+Result<std::vector<double>> make_participation(const ParticipationSpec& spec, std::size_t agents) {
+  if (!spec.meaning()) return spec.meaning().error();
+  return one_or_each(spec.meaning()->probabilities, agents, "--participation");
 }
 
 Schedule::Schedule(std::uint64_t seed, std::vector<double> participation,

@@ -8,6 +8,7 @@
 
 #include "grove/base/random.h"
 #include "grove/base/result.h"
+#include "grove/base/spec.h"
 #include "grove/base/types.h"
 
 namespace grove {
@@ -18,15 +19,36 @@ struct Activation {
   int local_steps = 1;
 };
 
-/// Reads `10`, `a,b,c,...` (one per agent), `equal:E`, `uniform:a:b` (integers, inclusive, drawn
-/// per agent from the seed), `extreme:a:b` (a random half of the agents gets a, the rest b) or
-/// `auto`: 5, of which a method may leave out those that gain nothing; `auto:a,b,c,...`: the same
-/// with other limits than 5.
-Result<std::vector<int>> make_work_loads(std::string_view description, std::size_t agents,
+/// How many local steps agents take: `10`, `a,b,c,...` (one per agent), `equal:E`, `uniform:a:b`
+/// (integers, inclusive, drawn per agent from the seed), `extreme:a:b` (a random half of the agents
+/// gets a, the rest b) or `auto`: 5, and a method may leave out steps that gain nothing;
+/// `auto:a,b,c,...`: the same with other limits than 5.
+struct WorkLoads {
+  enum class Kind { listed, uniform, extreme };
+
+  static Result<WorkLoads> parse(std::string_view text);
+
+  Kind kind = Kind::listed;
+  bool automatic = false;  ///< limits; a method may take fewer steps
+  std::vector<int> loads;  ///< of Kind::listed: one, or one per agent
+  int low = 1, high = 1;   ///< of the drawn ones
+};
+using WorkSpec = Spec<WorkLoads>;
+
+/// E_i by agent. An error where the list is neither one value nor one per agent.
+Result<std::vector<int>> make_work_loads(const WorkSpec& spec, std::size_t agents,
                                          std::uint64_t seed);
 
-/// Reads one probability for all, or `p1,p2,...`, each in (0, 1].
-Result<std::vector<double>> make_participation(std::string_view description, std::size_t agents);
+/// One probability for all, or `p1,p2,...`, each in (0, 1].
+struct Participation {
+  static Result<Participation> parse(std::string_view text);
+
+  std::vector<double> probabilities;
+};
+using ParticipationSpec = Spec<Participation>;
+
+/// p_i by agent.
+Result<std::vector<double>> make_participation(const ParticipationSpec& spec, std::size_t agents);
 
 /// floor(count / 2) of `count` things, chosen at random: true for those.
 std::vector<bool> random_half(std::size_t count, const RandomKey& key);

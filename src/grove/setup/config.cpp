@@ -1,6 +1,7 @@
 #include "grove/setup/config.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "grove/base/text.h"
 #include "grove/setup/loss_option.h"
@@ -55,6 +56,111 @@ Option slow_rank_option(std::optional<SlowRank>& target) {
           }};
 }
 
+/// A setting that is understood once, when it is given.
+template <class Meaning>
+Option spec_option(const OptionText& text, Spec<Meaning>& target,
+                   std::function<Spec<Meaning>(std::string_view)> read = nullptr) {
+  if (!read) read = [](std::string_view given) { return Spec<Meaning>(given); };
+  return {text.name,
+          text.value,
+          text.help,
+          text.group,
+          [&target, read](std::string_view given) -> Status {
+            Spec<Meaning> spec = read(given);
+            if (!spec.meaning()) return Error{"", spec.meaning().error().what};
+            target = std::move(spec);
+            return success();
+          },
+          [&target]() -> nlohmann::json { return target.text(); }};
+}
+
+/// One that is null in records until it is given.
+template <class Meaning>
+Option unset_spec_option(const OptionText& text, Spec<Meaning>& target) {
+  Option option = spec_option(text, target);
+  option.get = [&target]() -> nlohmann::json {
+    return target.empty() ? nlohmann::json(nullptr) : nlohmann::json(target.text());
+  };
+  return option;
+}
+
+/// Splits NAME[:ARGUMENTS].
+std::pair<std::string_view, std::string_view> name_and_arguments(std::string_view text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  return {text.substr(0, colon), colon == text.size() ? "" : text.substr(colon + 1)};
+}
+
+template <class Row, class Show>
+std::string listed(const std::vector<Row>& rows, const char* between, Show show) {
+  std::string text;
+  for (const Row& row : rows) text += (text.empty() ? "" : between) + std::invoke(show, row);
+  return text;
+}
+
+Option graph_option(GraphSpec& target, const Registry& registry) {
+  return spec_option<GraphChoice>(
+      {"graph", listed(registry.topologies, " | ", &Topology::form) + " | FILE",
+       "who talks to whom; a FILE has `i j` on a line, or `i j weight` with a mixing matrix "
+       "(erdos-renyi:0.3)",
+       "Data and network"},
+      target, [topologies = registry.topologies](std::string_view given) {
+        return GraphSpec(std::string(given), GraphChoice::parse(given, topologies));
+      });
+}
+
+Status set_regularizer(std::optional<RegularizerChoice>& target,
+                       const std::vector<RegularizerEntry>& rows, std::string_view given) {
+  if (given == "none") return target.reset(), success();
+  const auto [name, arguments] = name_and_arguments(given);
+  const auto row = std::ranges::find(rows, name, &RegularizerEntry::name);
+  if (row == rows.end())
+    return Error{
+        "", fmt::format("'{}' is unknown; expected one of: none{}{}", given,
+                        rows.empty() ? "" : ", ", listed(rows, ", ", &RegularizerEntry::form))};
+  auto term = row->make(arguments);
+  if (!term) return Error{"", fmt::format("'{}' is not possible; {}", given, term.error().what)};
+  target = RegularizerChoice{std::string(given), std::move(*term)};
+  return success();
+}
+
+Option regularizer_option(std::optional<RegularizerChoice>& target, const Registry& registry) {
+  std::string forms = "none";
+  for (const RegularizerEntry& row : registry.regularizers) forms += " | " + row.form;
+  return {"regularizer",
+          forms,
+          "a registered regularizer, in place of --l1 and --constraint (none)",
+          "Problem",
+          [&target, rows = registry.regularizers](std::string_view given) {
+            return set_regularizer(target, rows, given);
+          },
+          [&target]() -> nlohmann::json { return target ? target->text : "none"; }};
+}
+
+Option metrics_option(std::vector<Metric>& target, const Registry& registry) {
+  return {"metrics",
+          "a,b,c",
+          "further numbers of every measured round, for the record: " +
+              listed(registry.metrics, ", ", &Metric::name) + " (none)",
+          "Stopping and measuring",
+          [&target, rows = registry.metrics](std::string_view given) -> Status {
+            std::vector<Metric> chosen;
+            for (const std::string_view name : split(given, ',')) {
+              if (trim(name).empty()) continue;
+              const auto row = std::ranges::find(rows, trim(name), &Metric::name);
+              if (row == rows.end())
+                return Error{"", fmt::format("'{}' is unknown; expected some of: {}", trim(name),
+                                             listed(rows, ", ", &Metric::name))};
+              chosen.push_back(*row);
+            }
+            target = std::move(chosen);
+            return success();
+          },
+          [&target]() -> nlohmann::json {
+            if (target.empty()) return nullptr;
+            return listed(target, ",", &Metric::name);
+          }};
+}
+
 /// A text that is null in records until it is given.
 Option unset_text_option(const OptionText& text, std::string& target) {
   Option option = text_option(text, target);
@@ -83,10 +189,12 @@ Option method_option(Method& target, const Registry& registry) {
     choices.emplace_back(method.name(), method);
     help += fmt::format("\n{}: {}", method.name(), method.help());
   }
-  return choice_option<Method>({"method", "", help, "Method"}, target, std::move(choices));
+  Option option = choice_option<Method>({"method", "", help, "Method"}, target, std::move(choices));
+  option.get = [&target]() -> nlohmann::json { return target.name(); };  // of any registry
+  return option;
 }
 
-void add_problem_options(Config& config, std::vector<Option>& options) {
+void add_problem_options(Config& config, const Registry& registry, std::vector<Option>& options) {
   const std::string data = "Data and network", problem = "Problem";
   options.push_back(text_option({"data", "DATA",
                                  "LIBSVM or CSV file (also .bz2, .gz, .xz), or "
@@ -107,20 +215,22 @@ void add_problem_options(Config& config, std::vector<Option>& options) {
                                  config.samples, 0));
   options.push_back(count_option(
       {"seed", "S", "the one seed everything random derives from (1)", data}, config.seed, 0));
-  options.push_back(text_option({"partition", "even | stride | label-skew:A | size-skew:A | FILE",
+  options.push_back(spec_option({"partition", "even | stride | label-skew:A | size-skew:A | FILE",
                                  "how samples reach agents (even)", data},
                                 config.partition));
-  options.push_back(text_option(
-      {"graph", "erdos-renyi:P | geometric:R | ring | path | star | grid | complete | FILE",
-       "who talks to whom (erdos-renyi:0.3)", data},
-      config.graph));
-  options.push_back(loss_option(config.loss));
+  options.push_back(graph_option(config.graph, registry));
+  options.push_back(
+      count_option({"regularizer-agent", "Q",
+                    "agent that applies the regularizer where one agent does (0)", data},
+                   config.regularizer_agent, 0));
+  options.push_back(loss_option(config.loss, registry.losses));
   options.push_back(number_option({"l1", "W", "adds W |x|_1, by prox (0)", problem}, config.l1,
                                   Range::non_negative()));
   options.push_back(
       number_option({"l2", "W", "adds (W/2)|x|^2 to every local objective (0)", problem}, config.l2,
                     Range::non_negative()));
   options.push_back(constraint_option(config.constraint));
+  options.push_back(regularizer_option(config.regularizer, registry));
   options.push_back(choice_option<Weighting>(
       {"weighting", "", "equal weight per agent, or per sample (agent)", problem}, config.weighting,
       {{"agent", Weighting::agent}, {"sample", Weighting::sample}}));
@@ -158,7 +268,7 @@ void add_method_options(Config& config, const Registry& registry, std::vector<Op
 void add_local_options(Config& config, std::vector<Option>& options) {
   const std::string method = "Method";
   options.push_back(
-      text_option({"work", "auto[:a,b,c] | E | a,b,c | equal:E | uniform:A:B | extreme:A:B",
+      spec_option({"work", "auto[:a,b,c] | E | a,b,c | equal:E | uniform:A:B | extreme:A:B",
                    "local steps per activation (auto: 5, with --speeds or --latency "
                    "1 to 10; fewer where a step leaves nothing to gain)",
                    method},
@@ -187,7 +297,7 @@ void add_local_options(Config& config, std::vector<Option>& options) {
 
 void add_asynchrony_options(Config& config, std::vector<Option>& options) {
   const std::string asynchrony = "Asynchrony";
-  options.push_back(text_option({"participation", "P | p1,p2,...",
+  options.push_back(spec_option({"participation", "P | p1,p2,...",
                                  "probability that an agent works in a round (1)", asynchrony},
                                 config.participation));
   options.push_back(choice_option<LinkKind>(
@@ -204,7 +314,7 @@ void add_asynchrony_options(Config& config, std::vector<Option>& options) {
                    config.delay, 0, 1'000'000));
 }
 
-void add_run_options(Config& config, std::vector<Option>& options) {
+void add_run_options(Config& config, const Registry& registry, std::vector<Option>& options) {
   const std::string run = "Stopping and measuring", where = "Where agents run";
   options.push_back(count_option({"rounds", "T", "round limit (500)", run}, config.rounds, 0));
   options.push_back(
@@ -222,6 +332,7 @@ void add_run_options(Config& config, std::vector<Option>& options) {
   options.push_back(count_option(
       {"measure-every", "K", "measure every K rounds (1; 0: only at start and end)", run},
       config.measure_every, 0));
+  options.push_back(metrics_option(config.metrics, registry));
   options.push_back(choice_option<RuntimeKind>(
       {"runtime", "", "(simulator)", where}, config.runtime,
       {{"simulator", RuntimeKind::simulator}, {"mpi", RuntimeKind::mpi}}));
@@ -232,13 +343,13 @@ void add_run_options(Config& config, std::vector<Option>& options) {
       {"free-running", "",
        "with edge links: no rounds, every agent (with mpi: process) at its own pace", where},
       config.free_running));
-  options.push_back(unset_text_option(
+  options.push_back(unset_spec_option(
       {"speeds", "S | a,b,c | uniform:A:B | extreme:A:B",
        "simulated machines: counts simulated seconds, 1 being a billion operations per second (1)",
        where},
       config.speeds));
   options.push_back(
-      unset_text_option({"latency", "SECONDS | uniform:A:B | extreme:A:B",
+      unset_spec_option({"latency", "SECONDS | uniform:A:B | extreme:A:B",
                          "simulated seconds that a message takes, by link (0)", where},
                         config.latency));
   options.push_back(slow_rank_option(config.slow_rank));
@@ -253,12 +364,17 @@ void add_run_options(Config& config, std::vector<Option>& options) {
 
 std::vector<Option> options_of(Config& config, const Registry& registry) {
   std::vector<Option> options;
-  add_problem_options(config, options);
+  add_problem_options(config, registry, options);
   add_method_options(config, registry, options);
   add_local_options(config, options);
   add_asynchrony_options(config, options);
-  add_run_options(config, options);
+  add_run_options(config, registry, options);
   return options;
+}
+
+nlohmann::json options_json(const Config& config) {
+  Config copy = config;  // options are bound to what they can set
+  return to_json(options_of(copy));
 }
 
 bool simulates_time(const Config& config) {

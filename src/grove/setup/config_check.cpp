@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "grove/base/text.h"
 #include "grove/schedule/machine_options.h"
 #include "grove/schedule/schedule.h"
@@ -9,18 +11,29 @@ namespace {
 
 /// What machines agents are thought to run on.
 Status check_machines(const Config& config) {
-  for (const auto& [flag, given] :
-       {std::pair{"--speeds", &config.speeds}, std::pair{"--latency", &config.latency}})
-    if (!given->empty() && config.runtime != RuntimeKind::simulator)
+  for (const auto& [flag, given] : {std::pair{"--speeds", !config.speeds.empty()},
+                                    std::pair{"--latency", !config.latency.empty()}})
+    if (given && config.runtime != RuntimeKind::simulator)
       return Error{flag,
                    "processes of --runtime mpi take the time they take; use --slow-rank, or "
                    "--runtime simulator"};
-  if (!config.speeds.empty())
-    if (const auto speeds = make_speeds(config.speeds, config.agents, config.seed); !speeds)
-      return speeds.error();
-  if (!config.latency.empty())
-    if (const auto seconds = make_latencies(config.latency, 1, config.seed); !seconds)
-      return seconds.error();
+  if (const auto speeds = make_speeds(config.speeds, config.agents, config.seed); !speeds)
+    return speeds.error();
+  return config.latency.status();
+}
+
+/// A term of the user's own is all of r.
+Status check_regularizer(const Config& config) {
+  if (config.regularizer_agent >= config.agents)
+    return Error{"--regularizer-agent", fmt::format("there is no agent {}; expected 0 to {}",
+                                                    config.regularizer_agent, config.agents - 1)};
+  if (!config.regularizer) return success();
+  const Constraint& bounds = config.constraint;
+  if (config.l1 > 0 || std::isfinite(bounds.low) || std::isfinite(bounds.high))
+    return Error{"--regularizer",
+                 fmt::format("{} stands in place of --l1 and --constraint; expected "
+                             "one of them",
+                             config.regularizer->text)};
   return success();
 }
 
@@ -44,6 +57,9 @@ Status check(const Config& config) {
   if (!participation) return participation.error();
   const auto work = make_work_loads(config.work, config.agents, config.seed);
   if (!work) return work.error();
+  for (const Status& status :
+       {config.partition.status(), config.graph.status(), check_regularizer(config)})
+    if (!status) return status;
 
   if (!config.method.traits().takes_local_steps && config.prox &&
       std::holds_alternative<TunedProx>(config.prox->value))

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include <gtest/gtest.h>
 
@@ -243,7 +244,7 @@ TEST(ConfigFile, ATextThatIsNotTomlIsNamedWithItsLine) {
 // What only several settings together, or the data, can tell to be wrong still has a line.
 TEST(ConfigFile, ErrorsFoundLaterNameTheLineThatSetTheOption) {
   Config config;
-  const auto places = read_toml("\nagents = 4\nwork = 'uniform:0:3'\nl1 = 1\n", config, {"l1"});
+  const auto places = read_toml("\nagents = 4\nwork = '1,2,3'\nl1 = 1\n", config, {"l1"});
   ASSERT_TRUE(places);
   const std::string text = located(check(config).error(), *places).text();
   EXPECT_NE(text.find(".toml:3: work: "), std::string::npos) << text;
@@ -251,43 +252,65 @@ TEST(ConfigFile, ErrorsFoundLaterNameTheLineThatSetTheOption) {
   EXPECT_EQ(located({"data.svm:7", "wrong"}, *places).text(), "data.svm:7: wrong");
 }
 
-std::string check_error(const Config& config) {
+/// Where check() finds fault with the defaults after a change.
+std::string check_error(const std::function<void(Config&)>& change) {
+  Config config;
+  change(config);
   const Status status = check(config);
   return status ? "" : status.error().where;
 }
 
-TEST(Check, TheDefaultsAreFine) { EXPECT_EQ(check_error({}), ""); }
+TEST(Check, TheDefaultsAreFine) {
+  EXPECT_EQ(check_error([](Config&) {}), "");
+}
 
 TEST(Check, BroadcastLinksCannotBearFaults) {
-  EXPECT_EQ(check_error({.loss_rate = 0.1}), "--loss-rate");
-  EXPECT_EQ(check_error({.delay = 1}), "--delay");
-  EXPECT_EQ(check_error({.link = LinkKind::edge, .loss_rate = 0.1, .delay = 1}), "");
+  EXPECT_EQ(check_error([](Config& c) { c.loss_rate = 0.1; }), "--loss-rate");
+  EXPECT_EQ(check_error([](Config& c) { c.delay = 1; }), "--delay");
+  EXPECT_EQ(check_error([](Config& c) { c.link = LinkKind::edge, c.loss_rate = 0.1, c.delay = 1; }),
+            "");
 }
 
 TEST(Check, SynchronousMethodsRefusePartialParticipationAndEdgeLinks) {
   for (const Method method : {Method::pg_extra, Method::p2d2, Method::nids}) {
-    EXPECT_EQ(check_error({.method = method}), "");
-    EXPECT_EQ(check_error({.method = method, .participation = "0.5"}), "--participation");
-    EXPECT_EQ(check_error({.method = method, .link = LinkKind::edge}), "--link");
+    EXPECT_EQ(check_error([&](Config& c) { c.method = method; }), "");
+    EXPECT_EQ(check_error([&](Config& c) { c.method = method, c.participation = "0.5"; }),
+              "--participation");
+    EXPECT_EQ(check_error([&](Config& c) { c.method = method, c.link = LinkKind::edge; }),
+              "--link");
   }
-  EXPECT_EQ(check_error({.agents = 2, .method = Method::nids, .participation = "1,0.9"}),
+  EXPECT_EQ(check_error([](Config& c) {
+              c.agents = 2, c.method = Method::nids, c.participation = "1,0.9";
+            }),
             "--participation");
   for (const Method method : {Method::druid_vl, Method::druid_newton, Method::druid_gd,
                               Method::druid_bfgs, Method::exact_admm})
-    EXPECT_EQ(check_error({.method = method, .participation = "0.5", .link = LinkKind::edge}), "");
+    EXPECT_EQ(check_error([&](Config& c) {
+                c.method = method, c.participation = "0.5", c.link = LinkKind::edge;
+              }),
+              "");
 }
 
 TEST(Check, ExactAdmmHasNoLinearizedModel) {
-  EXPECT_EQ(check_error({.method = Method::exact_admm, .local_model = LocalModelKind::linearized}),
+  EXPECT_EQ(check_error([](Config& c) {
+              c.method = Method::exact_admm, c.local_model = LocalModelKind::linearized;
+            }),
             "--local-model");
 }
 
+TEST(Check, TheRegularizerIsAppliedByAnAgentThatExists) {
+  EXPECT_EQ(check_error([](Config& c) { c.agents = 3, c.regularizer_agent = 2; }), "");
+  EXPECT_EQ(check_error([](Config& c) { c.agents = 3, c.regularizer_agent = 3; }),
+            "--regularizer-agent");
+}
+
 TEST(Check, WorkLoadsAndParticipationMustFitTheAgents) {
-  EXPECT_EQ(check_error({.agents = 3, .work = "1,2"}), "--work");
-  EXPECT_EQ(check_error({.work = "0"}), "--work");
-  EXPECT_EQ(check_error({.agents = 3, .participation = "1,1"}), "--participation");
-  EXPECT_EQ(check_error({.participation = "0"}), "--participation");
-  EXPECT_EQ(check_error({.participation = "1.5"}), "--participation");
+  EXPECT_EQ(check_error([](Config& c) { c.agents = 3, c.work = "1,2"; }), "--work");
+  EXPECT_EQ(check_error([](Config& c) { c.work = "0"; }), "--work");
+  EXPECT_EQ(check_error([](Config& c) { c.agents = 3, c.participation = "1,1"; }),
+            "--participation");
+  EXPECT_EQ(check_error([](Config& c) { c.participation = "0"; }), "--participation");
+  EXPECT_EQ(check_error([](Config& c) { c.participation = "1.5"; }), "--participation");
 }
 
 }  // namespace

@@ -35,6 +35,12 @@ struct Instance {
   double objective_at(const Vector& x) const;  ///< (1/n) sum f_i(x) + r(x)
 };
 
+/// What multiplies f_i so that (1/n) sum f_i weighs agents, or samples, equally.
+double shard_scale(Weighting weighting, std::size_t agents, Index shard, Index total);
+
+/// r of these options, over the leading `features` coordinates.
+Regularizer regularizer_of(const ModelOptions& options, Index features);
+
 /// Reads the data, draws the graph and deals the samples out. With a cluster it is collective, and
 /// this process keeps the samples of its own agents only.
 Result<Instance> make_instance(const Config& config, Cluster* cluster = nullptr);

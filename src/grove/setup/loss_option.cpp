@@ -1,32 +1,41 @@
 #include "grove/setup/loss_option.h"
 
-#include "grove/base/text.h"
+#include <algorithm>
+
+#include <fmt/ranges.h>
 
 namespace grove {
+namespace {
 
-Option loss_option(Loss& target) {
+std::string forms_of(const std::vector<LossEntry>& losses) {
+  std::vector<std::string_view> forms;
+  for (const LossEntry& entry : losses) forms.emplace_back(entry.form);
+  return fmt::format("{}", fmt::join(forms, " | "));
+}
+
+Status set_loss(Loss& target, const std::vector<LossEntry>& losses, std::string_view given) {
+  const std::size_t colon = std::min(given.find(':'), given.size());
+  const auto found = std::ranges::find(losses, given.substr(0, colon), &LossEntry::name);
+  if (found == losses.end() || colon + 1 == given.size())
+    return Error{"", fmt::format("'{}' is unknown; expected one of: {}", given, forms_of(losses))};
+  auto loss = found->make(colon == given.size() ? "" : given.substr(colon + 1));
+  if (!loss) return Error{"", fmt::format("'{}' is not possible; {}", given, loss.error().what)};
+  target = std::move(*loss);
+  return success();
+}
+
+}  // namespace
+
+Option loss_option(Loss& target, std::vector<LossEntry> losses) {
+  const std::string forms = forms_of(losses);
   return {"loss",
-          "logistic | squared | huber[:DELTA]",
+          forms,
           "loss of one sample (logistic)",
           "Problem",
-          [&target](std::string_view given) -> Status {
-            if (given == "logistic") return target = LogisticLoss{}, success();
-            if (given == "squared") return target = SquaredLoss{}, success();
-            if (given == "huber") return target = HuberLoss{}, success();
-            if (given.starts_with("huber:")) {
-              const auto delta = parse_double(given.substr(6));
-              if (delta && Range::positive().contains(*delta))
-                return target = HuberLoss{*delta}, success();
-            }
-            return Error{"", fmt::format("'{}' is unknown; expected logistic, squared, huber or "
-                                         "huber:DELTA with DELTA above 0",
-                                         given)};
+          [&target, losses = std::move(losses)](std::string_view given) {
+            return set_loss(target, losses, given);
           },
-          [&target]() -> nlohmann::json {
-            if (std::holds_alternative<LogisticLoss>(target)) return "logistic";
-            if (std::holds_alternative<SquaredLoss>(target)) return "squared";
-            return "huber:" + exact(std::get<HuberLoss>(target).delta);
-          }};
+          [&target]() -> nlohmann::json { return name_of(target); }};
 }
 
 }  // namespace grove

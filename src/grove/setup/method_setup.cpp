@@ -31,7 +31,7 @@ double automatic_prox(const Config& config, const Instance& instance, AgentId ag
   if (config.method.solves_by(LocalSolverKind::gradient_step))
     return instance.objectives[agent.value]->smoothness();
   if (config.local_model == LocalModelKind::augmented || work == 1) return 0;
-  const bool holds = agent == regularizer_holder && !instance.regularizer.trivial();
+  const bool holds = agent == regularizer_holder(config) && !instance.regularizer.trivial();
   return config.penalty * static_cast<double>(instance.graph.degree(agent)) +
          (holds ? *config.theta_penalty : 0.0);
 }
@@ -101,10 +101,12 @@ DruidOptions druid_options(const Config& config, const Instance& instance, Agent
 constexpr Index largest_full = 16'000;  ///< coefficients; a curvature is then 0.5 GB on a link
 constexpr Index largest_with_curvature = 2000;
 
+bool is_automatic(const WorkSpec& work) { return work.meaning() && work.meaning()->automatic; }
+
 Status set_up_machines(Config& config, const Instance& instance, MethodSetup& setup) {
   if (!simulates_time(config)) return success();
-  if (config.speeds.empty()) config.speeds = std::string("1");
-  if (config.latency.empty()) config.latency = std::string("0");
+  if (config.speeds.empty()) config.speeds = "1";
+  if (config.latency.empty()) config.latency = "0";
   auto speeds = make_speeds(config.speeds, config.agents, config.seed);
   if (!speeds) return speeds.error();
   const auto latencies = make_latencies(config.latency, instance.graph.edges().size(), config.seed);
@@ -116,14 +118,15 @@ Status set_up_machines(Config& config, const Instance& instance, MethodSetup& se
 
 /// Why agents take as many steps as they do, where that was left to them.
 void set_up_work(Config& config, const Instance& instance, MethodSetup& setup) {
-  if (!config.method.traits().takes_local_steps || !config.work.starts_with("auto")) return;
-  if (config.work != "auto" || !setup.machines) {
+  if (!config.method.traits().takes_local_steps || !is_automatic(config.work)) return;
+  const bool open = config.work == WorkSpec("auto");  // no limits were given
+  if (!open || !setup.machines) {
     const char* fewer =
         config.penalty.curvature() ? ", fewer once one gains what a quadratic promises" : "";
     for (const int steps : setup.work_loads)
-      setup.work_reasons.push_back(fmt::format(
-          "{}{} {}{}", config.work == "auto" ? "speeds are not known: " : "as given: ", steps,
-          steps == 1 ? "step" : "steps", fewer));
+      setup.work_reasons.push_back(
+          fmt::format("{}{} {}{}", open ? "speeds are not known: " : "as given: ", steps,
+                      steps == 1 ? "step" : "steps", fewer));
     return;
   }
   std::vector<LocalStepsChoice> choices = choose_work(config, instance, *setup.machines);
@@ -150,7 +153,7 @@ Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& s
                               .form = form,
                               .prox = given_prox(config, AgentId{i}),
                               .theta_penalty = config.theta_penalty,
-                              .stop_when_quadratic = config.work.starts_with("auto"),
+                              .stop_when_quadratic = is_automatic(config.work),
                               .sampling = sampling_of(config)});
   }
   return success();
@@ -180,6 +183,15 @@ void settle_penalty(Config& config, const Instance& instance, std::vector<std::s
       instance.graph.edges().size(), bytes / 1e9));
 }
 
+/// As beside links with one number: twice the penalty that suits them.
+double automatic_theta_penalty(const Config& config, const Instance& instance) {
+  const double penalty =
+      config.penalty.curvature()
+          ? automatic_scalar_penalty(*instance.mean, instance.start(), instance.graph)
+          : static_cast<double>(config.penalty);
+  return 2 * penalty;
+}
+
 /// Batches that grow keep the Hessian of one as a matrix.
 Status check_sampling(const Config& config, const Instance& instance) {
   const bool grows = config.sampling == SamplingKind::variance_reduced ||
@@ -204,7 +216,7 @@ Status check_prox(const Config& config) {
 /// Whether an agent is given r: with curvature links and no copy theta, each has its share.
 bool applies_regularizer(const Config& config, const MethodOptions& options, AgentId agent) {
   const auto* curvature = std::get_if<CurvatureDruidOptions>(&options);
-  return !is_druid(config.method) || agent == regularizer_holder ||
+  return !is_druid(config.method) || agent == regularizer_holder(config) ||
          (curvature && !curvature->theta_penalty);
 }
 
@@ -282,7 +294,7 @@ void note_linearized_bound(const Config& config, const Instance& instance, Metho
       config.method.traits().takes_local_steps && std::ranges::max(setup.work_loads) > 1;
   if (config.local_model != LocalModelKind::linearized || !several_steps) return;
   LinearizedSetting setting{.penalty = config.penalty, .theta_penalty = *config.theta_penalty};
-  if (!instance.regularizer.trivial()) setting.holder = regularizer_holder;
+  if (!instance.regularizer.trivial()) setting.holder = regularizer_holder(config);
   for (const auto& options : setup.options)
     setting.prox.push_back(std::get<DruidOptions>(options).prox);
   const LinearizedStability stability = linearized_stability(instance.graph, setting);
@@ -335,8 +347,9 @@ std::optional<CurvatureForm> automatic_curvature(const Config& config, Index dim
   return automatic_form(dimension, config.l1 > 0);
 }
 
-Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
-  MethodSetup setup;
+Result<MethodSetup> set_up_method(const Config& given, const Instance& instance) {
+  MethodSetup setup{.resolved = given};
+  Config& config = setup.resolved;
   note_idle_options(config, instance, setup.notes);
   auto work = make_work_loads(config.work, config.agents, config.seed);
   if (!work) return work.error();
@@ -352,6 +365,9 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
   if (config.penalty.is_auto() && is_druid(config.method))
     settle_penalty(config, instance, setup.notes);
   set_up_work(config, instance, setup);
+  // One agent applies an r that is not separable, to its copy theta.
+  if (is_druid(config.method) && !instance.regularizer.separable() && !config.theta_penalty)
+    config.theta_penalty = automatic_theta_penalty(config, instance);
   if (config.penalty.curvature()) {
     if (Status status = set_up_curvature(config, instance, setup); !status) return status.error();
   } else if (is_druid(config.method)) {
@@ -376,8 +392,9 @@ Result<MethodSetup> set_up_method(Config& config, const Instance& instance) {
   return setup;
 }
 
-std::vector<std::unique_ptr<Agent>> make_agents(const Config& config, const Instance& instance,
+std::vector<std::unique_ptr<Agent>> make_agents(const Instance& instance,
                                                 const MethodSetup& setup) {
+  const Config& config = setup.resolved;
   const Regularizer none{.regularized = instance.features};
   std::vector<std::unique_ptr<Agent>> agents;
   const AgentRange own = instance.own_agents();
@@ -390,7 +407,7 @@ std::vector<std::unique_ptr<Agent>> make_agents(const Config& config, const Inst
                          .regularizer = applies_r ? instance.regularizer : none,
                          .network_size = instance.agents(),
                          .start = instance.start()};
-    const auto weights = metropolis_weights(instance.graph, AgentId{i});
+    const auto weights = mixing_weights(instance.graph, AgentId{i});
     const auto neighbours = instance.graph.neighbours(AgentId{i});
     for (std::size_t slot = 0; slot < neighbours.size(); ++slot)
       context.neighbours.push_back({neighbours[slot], weights[slot]});

@@ -10,10 +10,13 @@
 namespace grove {
 
 /// The agent that holds the regularizer in the DRUID family: q.
-constexpr AgentId regularizer_holder{0};
+inline AgentId regularizer_holder(const NetworkOptions& network) {
+  return AgentId{static_cast<std::uint32_t>(network.regularizer_agent)};
+}
 
 /// Settings of every agent, with nothing left open.
 struct MethodSetup {
+  Config resolved;                        ///< the options with all that was chosen automatically
   std::vector<MethodOptions> options;     ///< by agent
   std::vector<int> work_loads;            ///< E_i
   std::vector<std::string> work_reasons;  ///< by agent, where E_i was chosen
@@ -29,11 +32,10 @@ struct MethodSetup {
 /// coefficients; nothing where one number does.
 std::optional<CurvatureForm> automatic_curvature(const Config& config, Index dimension);
 
-/// Derives the settings that were not given; `config` is updated to what is used.
-Result<MethodSetup> set_up_method(Config& config, const Instance& instance);
+/// Derives the settings that were not given.
+Result<MethodSetup> set_up_method(const Config& config, const Instance& instance);
 
 /// The agents of this process (instance.own), ready for any runtime.
-std::vector<std::unique_ptr<Agent>> make_agents(const Config& config, const Instance& instance,
-                                                const MethodSetup& setup);
+std::vector<std::unique_ptr<Agent>> make_agents(const Instance& instance, const MethodSetup& setup);
 
 }  // namespace grove

@@ -1,16 +1,13 @@
 #include "grove/setup/registry.h"
 
-#include <algorithm>
-
 namespace grove {
 
-const Method* Registry::find_method(std::string_view name) const {
-  const auto found = std::ranges::find(methods, name, &Method::name);
-  return found == methods.end() ? nullptr : &*found;
-}
-
 const Registry& built_in_registry() {
-  static const Registry registry{.methods = built_in_methods()};
+  static const Registry registry{.methods = built_in_methods(),
+                                 .losses = built_in_losses(),
+                                 .regularizers = {},  // --l1 and --constraint are options
+                                 .topologies = built_in_topologies(),
+                                 .metrics = built_in_metrics()};
   return registry;
 }
 

@@ -4,16 +4,21 @@
 #include <vector>
 
 #include "grove/methods/registry.h"
+#include "grove/network/topology.h"
+#include "grove/problem/loss.h"
+#include "grove/problem/regularizer.h"
+#include "grove/setup/metric.h"
 
 namespace grove {
 
-/// All that options can name. A program with methods of its own copies the built-in registry, adds
-/// rows, and passes it to options_of().
+/// All that options can name. A program with methods, losses or the like of its own copies the
+/// built-in registry, adds rows, and passes it to options_of().
 struct Registry {
   std::vector<Method> methods;
-
-  /// Null: no method has this name.
-  const Method* find_method(std::string_view name) const;
+  std::vector<LossEntry> losses;
+  std::vector<RegularizerEntry> regularizers;
+  std::vector<Topology> topologies;
+  std::vector<Metric> metrics;
 };
 
 const Registry& built_in_registry();

@@ -14,7 +14,7 @@ constexpr double part_in_links = 0.25;  ///< of the curvature, in all links of a
 double mean_hessian_diagonal(const Objective& objective, const Vector& x) {
   const Index dimension = objective.dimension(), products = std::min(dimension, most_products);
   ObjectiveScratch scratch;
-  std::vector<double> curvatures(static_cast<std::size_t>(objective.samples()));
+  std::vector<double> curvatures(static_cast<std::size_t>(objective.curvature_count(Batch::all())));
   objective.evaluate_curvatures(x, Batch::all(), nullptr, curvatures, scratch);
   Vector probe(dimension), product;
   double trace = 0;

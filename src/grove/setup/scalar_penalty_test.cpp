@@ -87,8 +87,8 @@ TEST(AutomaticPenalty, IsDiagonalWhereMatricesOfAllLinksWouldFillTheMemory) {
   const Instance instance = std::move(*make_instance(config));
   const auto setup = set_up_method(config, instance);
   ASSERT_TRUE(setup) << setup.error().text();
-  ASSERT_TRUE(config.penalty.curvature());
-  EXPECT_EQ(config.penalty.curvature()->shape, CurvatureShape::diagonal);
+  ASSERT_TRUE(setup->resolved.penalty.curvature());
+  EXPECT_EQ(setup->resolved.penalty.curvature()->shape, CurvatureShape::diagonal);
   ASSERT_EQ(setup->notes.size(), 1u);
   EXPECT_NE(setup->notes[0].find("2.0 GB"), std::string::npos) << setup->notes[0];
 }

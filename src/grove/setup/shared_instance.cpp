@@ -69,6 +69,12 @@ class SharedMean final : public Objective {
     return total[0];
   }
 
+  Index curvature_count(Batch) const override {
+    Index count = 0;
+    for (const auto& objective : own_) count += objective->curvature_count(Batch::all());
+    return count;
+  }
+
   /// Of the samples in this process only, in agent order: the others' stay with them.
   double evaluate_curvatures(const Vector& x, [[maybe_unused]] Batch batch, Vector* gradient,
                              std::span<double> curvatures,
@@ -77,10 +83,10 @@ class SharedMean final : public Objective {
     std::vector<Vector> parts;
     for (const auto& objective : own_) {
       Vector& part = parts.emplace_back(words(gradient, false));
-      part[0] =
-          objective->evaluate_curvatures(x, Batch::all(), gradient ? &scratch.part_vector : nullptr,
-                                         curvatures.first(objective->samples()), scratch);
-      curvatures = curvatures.subspan(objective->samples());
+      part[0] = objective->evaluate_curvatures(
+          x, Batch::all(), gradient ? &scratch.part_vector : nullptr,
+          curvatures.first(objective->curvature_count(Batch::all())), scratch);
+      curvatures = curvatures.subspan(objective->curvature_count(Batch::all()));
       if (gradient) part.tail(dimension_) = scratch.part_vector;
     }
     const Vector total = mean_of(parts, words(gradient, false));
@@ -94,9 +100,9 @@ class SharedMean final : public Objective {
     assert(batch.whole());
     std::vector<Vector> parts;
     for (const auto& objective : own_) {
-      objective->weighted_hessian_times(curvatures.first(objective->samples()), Batch::all(),
-                                        direction, scratch.part_vector, scratch);
-      curvatures = curvatures.subspan(objective->samples());
+      objective->weighted_hessian_times(curvatures.first(objective->curvature_count(Batch::all())),
+                                        Batch::all(), direction, scratch.part_vector, scratch);
+      curvatures = curvatures.subspan(objective->curvature_count(Batch::all()));
       parts.push_back(scratch.part_vector);
     }
     result = mean_of(parts, dimension_);

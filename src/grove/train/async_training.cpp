@@ -37,15 +37,15 @@ constexpr int counts_to_hold = 3;
 
 class AsyncTraining final : public StopVote {
  public:
-  AsyncTraining(Config config, const MethodSetup& setup, const RunContext& context)
-      : config_(std::move(config)),
-        setup_(setup),
+  AsyncTraining(const MethodSetup& setup, const RunContext& context)
+      : setup_(setup),
+        config_(setup.resolved),
         problem_(context.problem),
         hooks_(context.hooks),
         cluster_(*context.cluster),
         measurer_(problem_.instance, problem_.reference ? &*problem_.reference : nullptr,
                   answer_of(setup_)),
-        network_(cluster_.start_async(make_agents(config_, problem_.instance, setup_),
+        network_(cluster_.start_async(make_agents(problem_.instance, setup_),
                                       problem_.instance.graph, setup_.work_loads,
                                       cluster_options(config_, context))) {}
 
@@ -62,8 +62,11 @@ class AsyncTraining final : public StopVote {
     round_ = static_cast<Round>(cost.broadcasts) / agents();
     if (record_.trace.back().round == round_) record_.trace.pop_back();  // now known exactly
     note({.round = round_, .active = agents(), .cost = cost, .seconds = seconds}, last);
+    if (problem_.reference && last.finite)
+      record_.trace.back().worst_gap =
+          measurer_.worst_objective(estimates) - problem_.reference->objective;
     record_.outcome = {status_, detail(), round_, seconds};
-    build_record(record_, {config_, problem_, setup_, last, network_->agent_reports()});
+    build_record(record_, {problem_, setup_, last, network_->agent_reports()});
     if (config_.keep_estimates) record_.estimates = estimates.x;
     record_.processes = network_->reports();
     return std::move(record_);
@@ -180,7 +183,7 @@ class AsyncTraining final : public StopVote {
   std::string detail() const {
     switch (status_) {
       case RunStatus::diverged:
-        return diagnosis(config_, setup_, round_);
+        return diagnosis(setup_, round_);
       case RunStatus::converged:
         return fmt::format("converged after {} activations per agent", round_);
       case RunStatus::round_limit:
@@ -192,8 +195,8 @@ class AsyncTraining final : public StopVote {
 
   std::size_t agents() const { return problem_.instance.agents(); }
 
-  Config config_;
   const MethodSetup& setup_;
+  const Config& config_;
   const PreparedProblem& problem_;
   const RunHooks& hooks_;
   Cluster& cluster_;
@@ -214,9 +217,8 @@ class AsyncTraining final : public StopVote {
 
 }  // namespace
 
-Result<RunRecord> train_asynchronously(Config config, const MethodSetup& setup,
-                                       const RunContext& context) {
-  return AsyncTraining(std::move(config), setup, context).train();
+Result<RunRecord> train_asynchronously(const MethodSetup& setup, const RunContext& context) {
+  return AsyncTraining(setup, context).train();
 }
 
 }  // namespace grove

@@ -5,7 +5,6 @@
 namespace grove {
 
 /// Trains without rounds, on a cluster: see docs/clusters.md.
-Result<RunRecord> train_asynchronously(Config config, const MethodSetup& setup,
-                                       const RunContext& context);
+Result<RunRecord> train_asynchronously(const MethodSetup& setup, const RunContext& context);
 
 }  // namespace grove

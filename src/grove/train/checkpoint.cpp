@@ -3,21 +3,12 @@
 #include <cmath>
 
 #include "grove/base/file.h"
-#include "grove/data/digest.h"
+#include "grove/train/checkpoint_file.h"
 
 namespace grove {
 namespace {
 
 using nlohmann::json;
-
-/// Raised whenever what an agent saves changes, as in runtime/peer/checkpoint.h.
-constexpr std::string_view format_line = "grove-checkpoint/6";
-
-std::string digest_of(std::string_view bytes) {
-  Sha256 digest;
-  digest.update(bytes);
-  return digest.finish();
-}
 
 std::filesystem::path file_in(const std::filesystem::path& folder) {
   return folder / "checkpoint.grove";
@@ -32,8 +23,8 @@ std::string text_of(const json& value) {
 
 }  // namespace
 
-json decisive_options(Config& config) {
-  json options = to_json(options_of(config));
+json decisive_options(const Config& config) {
+  json options = options_json(config);
   // When to stop, what to show and where to run do not change what is computed.
   for (const char* name : {"rounds", "tolerance", "keep-estimates", "runtime", "threads",
                            "checkpoint", "checkpoint-every", "slow-rank"})
@@ -41,7 +32,8 @@ json decisive_options(Config& config) {
   return options;
 }
 
-Status check_continues(const Checkpoint& checkpoint, Config& config, const TracePoint& start) {
+Status check_continues(const Checkpoint& checkpoint, const Config& config,
+                       const TracePoint& start) {
   const auto other_run = [&](const std::string& why) {
     return Error{"--checkpoint",
                  fmt::format("{} holds a checkpoint of another run: {}; use another folder, or "
@@ -124,24 +116,15 @@ std::string to_bytes(const Checkpoint& checkpoint) {
                   {"states", json::array()}};
   for (const std::string& state : checkpoint.states) content["states"].push_back(binary(state));
   const std::vector<std::uint8_t> packed = json::to_msgpack(content);
-  const std::string body(packed.begin(), packed.end());
-  return fmt::format("{}\n{}\n", format_line, digest_of(body)) + body;
+  return seal_checkpoint(CheckpointKind::run, "", std::string(packed.begin(), packed.end()));
 }
 
 Result<Checkpoint> checkpoint_from_bytes(const std::filesystem::path& file,
                                          std::string_view bytes) {
-  const std::size_t first = bytes.find('\n');
-  if (first == std::string_view::npos || bytes.substr(0, first) != format_line)
-    return Error{file.string(), fmt::format("is not a checkpoint this version can read; expected "
-                                            "the format {}",
-                                            format_line)};
-  const std::size_t second = bytes.find('\n', first + 1);
-  const std::string_view body = second == std::string_view::npos ? "" : bytes.substr(second + 1);
-  if (second == std::string_view::npos ||
-      digest_of(body) != bytes.substr(first + 1, second - first - 1))
-    return Error{file.string(), "is damaged: its checksum does not fit; remove it to start anew"};
+  const auto body = open_checkpoint(CheckpointKind::run, bytes);
+  if (!body) return Error{file.string(), body.error().what};
   try {  // nlohmann-json reports missing and mistyped fields by exception
-    const json content = json::from_msgpack(body);
+    const json content = json::from_msgpack(*body);
     auto record = record_from_json(content.at("record"));
     if (!record) return Error{file.string(), record.error().what};
     Checkpoint checkpoint{.round = content.at("round"),

@@ -25,11 +25,11 @@ struct Checkpoint {
 };
 
 /// The options that decide the iterates: a run may only be continued with the same ones.
-nlohmann::json decisive_options(Config& config);
+nlohmann::json decisive_options(const Config& config);
 
 /// Whether a run with these options, which starts with this measurement, may go on from there. The
 /// error names the first option that differs, or says that the data do.
-Status check_continues(const Checkpoint& checkpoint, Config& config, const TracePoint& start);
+Status check_continues(const Checkpoint& checkpoint, const Config& config, const TracePoint& start);
 
 /// Makes the folder where there is none, and says whether checkpoints can be written there. With a
 /// cluster the first process writes, and all three functions are collective.
@@ -41,8 +41,7 @@ Status save_checkpoint(const std::filesystem::path& folder, const Checkpoint& ch
 Result<std::optional<Checkpoint>> load_checkpoint(const std::filesystem::path& folder,
                                                   Cluster* cluster = nullptr);
 
-/// A checkpoint as the bytes of its file: a line with the format, a line with the SHA-256 of the
-/// rest, and the rest.
+/// A checkpoint as the bytes of its file (checkpoint_file.h).
 std::string to_bytes(const Checkpoint& checkpoint);
 Result<Checkpoint> checkpoint_from_bytes(const std::filesystem::path& file, std::string_view bytes);
 

@@ -1,4 +1,5 @@
 #include "grove/train/checkpoint.h"
+#include "grove/train/checkpoint_file.h"
 
 #include <fstream>
 
@@ -108,6 +109,27 @@ TEST_F(Checkpoints, AreWrittenWhenARunIsInterrupted) {
   EXPECT_EQ(essence(*resumed), essence(*uninterrupted));
 }
 
+// Three more rounds after a run that was limited: as if there had been no limit, whether or not the
+// last round of the first run would have been measured.
+TEST_F(Checkpoints, AreLeftByARunThatEndsAtItsRoundLimit) {
+  for (const std::uint64_t every : {1u, 4u}) {
+    fs::remove_all(folder_);
+    Config whole = config();
+    whole.measure_every = every;
+    whole.checkpoint_every = 100;
+    const Config first = kept(whole, 9), rest = kept(whole, 12);
+    const auto limited = run(first);
+    ASSERT_TRUE(limited);
+    EXPECT_EQ(limited->outcome.status, RunStatus::round_limit);
+    EXPECT_EQ(checkpoint_from_bytes("it", *read_file(file()))->round, 9u);
+    const auto resumed = run(rest);
+    whole.rounds = 12;
+    const auto uninterrupted = run(whole);
+    ASSERT_TRUE(resumed && uninterrupted);
+    EXPECT_EQ(essence(*resumed), essence(*uninterrupted));
+  }
+}
+
 TEST_F(Checkpoints, ThatCanNoLongerBeWrittenCostTheCheckpointNotTheRun) {
   int asked = 0, told = 0;
   RunHooks hooks;
@@ -152,15 +174,25 @@ TEST_F(Checkpoints, ThatAreDamagedAreRefusedWhereverTheyAre) {
   EXPECT_TRUE(checkpoint_from_bytes("it", whole));
 }
 
+TEST(CheckpointFile, OfAnotherKindIsRefusedByName) {
+  const std::string peer = seal_checkpoint(CheckpointKind::peer, "front", "rest");
+  const auto content = open_checkpoint(CheckpointKind::peer, peer);
+  ASSERT_TRUE(content);
+  EXPECT_EQ(*content, "frontrest");
+  const auto refused = open_checkpoint(CheckpointKind::run, peer);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what, "is a checkpoint of another kind, `peer`; expected `run`");
+}
+
 TEST_F(Checkpoints, OfAnotherVersionAreRefusedByName) {
   ASSERT_TRUE(run(kept(config(), 6)));
   const std::string whole = *read_file(file());
-  for (const char* other : {"grove-checkpoint/1", "grove-checkpoint/7"}) {
+  for (const char* other : {"grove-checkpoint/1", "grove-checkpoint/8"}) {
     ASSERT_TRUE(write_file_atomically(file(), other + whole.substr(18)));
     const auto refused = run(kept(config(), 12));
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().where, file().string());
-    EXPECT_NE(refused.error().what.find("expected the format grove-checkpoint/6"),
+    EXPECT_NE(refused.error().what.find("expected the format grove-checkpoint/7"),
               std::string::npos)
         << refused.error().what;
   }

@@ -139,7 +139,8 @@ std::string why_apart(const Config& config, const RunRecord& record) {
         2 * static_cast<double>(problem.edges) / static_cast<double>(problem.agents),
         number ? ", or a larger --penalty" : "", number ? or_auto : "");
   if (number) return fmt::format("{}the links are soft; use a larger --penalty{}", fact, or_auto);
-  if (config.partition != "even" && config.partition != "stride")
+  const Partition::Kind kind = config.partition.meaning()->kind;
+  if (kind != Partition::Kind::even && kind != Partition::Kind::stride)
     return fact + "their shards differ much; evenly dealt samples help";
   const bool complete = 2 * problem.edges == problem.agents * (problem.agents - 1);
   return fact + "this takes more --rounds" + (complete ? "" : ", or a graph with more links");

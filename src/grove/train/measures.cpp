@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace grove {
 namespace {
 
 /// The mean of points in a box lies in the box, but for rounding, which would cost an infinity.
 Vector within_bounds(const Vector& mean, Regularizer bounds) {
+  if (!bounds.separable()) return mean;
   Vector result;
   bounds.l1 = 0;
   bounds.prox(1, mean, result);
@@ -45,6 +47,17 @@ Agreement Measurer::agreement(const Estimates& estimates) {
   double spread = 0;
   for (const Vector& x : estimates.x) spread += (x - mean_).squaredNorm();
   return {.consensus_error = std::sqrt(spread / agents), .mean_norm = mean_.norm()};
+}
+
+double Measurer::worst_objective(const Estimates& estimates) {
+  Regularizer penalty = instance_.regularizer;
+  penalty.low = -std::numeric_limits<double>::infinity();
+  penalty.high = std::numeric_limits<double>::infinity();
+  double worst = -std::numeric_limits<double>::infinity();
+  for (const Vector& x : estimates.x)
+    worst = std::max(worst, penalty.value(x) + instance_.mean->evaluate(x, Batch::all(), nullptr,
+                                                                        nullptr, scratch_));
+  return worst;
 }
 
 Measures Measurer::measure(const Estimates& estimates) {

@@ -55,6 +55,10 @@ class Measurer {
     return measure(estimates_of(agents));
   }
 
+  /// The largest objective among the agents' own models; bounds of r, which theta alone need
+  /// satisfy, are left out. It takes a pass over all data for every agent.
+  double worst_objective(const Estimates& estimates);
+
   /// What turns a gradient into a step: the smoothness constant of the mean, where it has one.
   double smoothness() const { return smoothness_; }
 

@@ -65,7 +65,8 @@ std::vector<std::string> notes_of(const PreparedProblem& problem, const MethodSe
   return notes;
 }
 
-std::string diagnosis(const Config& config, const MethodSetup& setup, Round round) {
+std::string diagnosis(const MethodSetup& setup, Round round) {
+  const Config& config = setup.resolved;
   std::string reason;
   if (!is_druid(config.method))
     reason = fmt::format("the step {:.3g} is too long for this problem; try a smaller --step",
@@ -98,9 +99,10 @@ ClusterOptions cluster_options(const Config& config, const RunContext& context) 
 }
 
 void build_record(RunRecord& record, const RecordInputs& closing) {
-  const auto& [config, problem, setup, measures, agents] = closing;
+  const auto& [problem, setup, measures, agents] = closing;
+  const Config& config = setup.resolved;
   record.version = version;
-  record.config = to_json(options_of(config));
+  record.config = options_json(config);
   record.problem = summarize(problem.instance);
   record.agents = summarize_agents(problem.instance, setup);
   record.notes = notes_of(problem, setup);

@@ -24,10 +24,9 @@ Answer answer_of(const MethodSetup& setup);
 std::vector<std::string> notes_of(const PreparedProblem& problem, const MethodSetup& setup);
 
 /// What most likely drove a run apart, and what to change.
-std::string diagnosis(const Config& config, const MethodSetup& setup, Round round);
+std::string diagnosis(const MethodSetup& setup, Round round);
 
 struct RecordInputs {
-  Config& config;  ///< as resolved
   const PreparedProblem& problem;
   const MethodSetup& setup;
   const Measures& measures;         ///< at the end

@@ -1,5 +1,6 @@
 #include "grove/train/run.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -17,10 +18,10 @@
 namespace grove {
 namespace {
 
-std::unique_ptr<Runtime> make_runtime(const Config& config, const MethodSetup& setup,
-                                      const RunContext& context) {
+std::unique_ptr<Runtime> make_runtime(const MethodSetup& setup, const RunContext& context) {
+  const Config& config = setup.resolved;
   const Instance& instance = context.problem.instance;
-  auto agents = make_agents(config, instance, setup);
+  auto agents = make_agents(instance, setup);
   Schedule schedule(config.seed, setup.participation, setup.work_loads);
   if (context.cluster != nullptr)
     return context.cluster->start(std::move(agents), instance.graph, std::move(schedule),
@@ -40,13 +41,12 @@ std::unique_ptr<Runtime> make_runtime(const Config& config, const MethodSetup& s
 /// One training run: plays rounds, measures them and writes the record.
 class Training {
  public:
-  Training(Config config, MethodSetup setup, const RunContext& context)
-      : config_(std::move(config)),
-        setup_(std::move(setup)),
+  Training(MethodSetup setup, const RunContext& context)
+      : setup_(std::move(setup)),
         problem_(context.problem),
         hooks_(context.hooks),
         cluster_(context.cluster),
-        runtime_(make_runtime(config_, setup_, context)),
+        runtime_(make_runtime(setup_, context)),
         measurer_(problem_.instance, problem_.reference ? &*problem_.reference : nullptr,
                   answer_of(setup_)) {}
 
@@ -61,11 +61,12 @@ class Training {
       play_round(stopping);
       if (runtime_->round() % config_.checkpoint_every == 0) keep_checkpoint();
     }
-    if (record_.outcome.status == RunStatus::interrupted) keep_checkpoint();
+    if (!ended(record_.outcome.status)) keep_checkpoint();
     if (record_.trace.back().round != runtime_->round()) {
       measure();
       note_round();
     }
+    if (problem_.reference && measures_.finite) record_.trace.back().worst_gap = worst_gap();
     record_.outcome.rounds = runtime_->round();
     record_.outcome.seconds = hooks_.seconds() - began;
     complete_record();
@@ -73,6 +74,11 @@ class Training {
   }
 
  private:
+  /// Whether a run in this state has nothing left to go on with.
+  static bool ended(RunStatus status) {
+    return status != RunStatus::interrupted && status != RunStatus::round_limit;
+  }
+
   bool over(const Stopping& stopping) {
     std::optional<RunStatus> status = verdict(stopping);
     if (cluster_ != nullptr) status = agreed(status);
@@ -101,7 +107,7 @@ class Training {
     const Round round = runtime_->round();
     switch (status) {
       case RunStatus::diverged:
-        return diagnosis(config_, setup_, round);
+        return diagnosis(setup_, round);
       case RunStatus::converged:
         return fmt::format("converged in {} rounds", round);
       case RunStatus::round_limit:
@@ -133,9 +139,12 @@ class Training {
   }
 
   bool measures_due() const {
-    const Round round = runtime_->round();
-    return round >= config_.rounds ||
-           (config_.measure_every > 0 && round % config_.measure_every == 0);
+    return runtime_->round() >= config_.rounds || due(runtime_->round());
+  }
+
+  /// However many rounds there are.
+  bool due(Round round) const {
+    return config_.measure_every > 0 && round % config_.measure_every == 0;
   }
 
   void measure() {
@@ -155,9 +164,12 @@ class Training {
   }
 
   Status write_checkpoint() {
+    // A run with more rounds would not have measured the last one of this run, unless it was due.
+    std::vector<TracePoint> trace = record_.trace;
+    if (trace.back().round > 0 && !due(trace.back().round)) trace.pop_back();
     const Checkpoint checkpoint{.round = runtime_->round(),
                                 .config = decisive_options(config_),
-                                .trace = record_.trace,
+                                .trace = std::move(trace),
                                 .seconds = working_seconds_,
                                 .simulated_seconds = simulated_seconds_,
                                 .states = runtime_->states(),
@@ -208,8 +220,22 @@ class Training {
       point.objective_gap = measures_.objective - problem_.reference->objective;
       point.relative_error = relative_error();
     }
+    if (point.objective_gap && (point.round == 0 || config_.keep_estimates))
+      point.worst_gap = worst_gap();
+    for (const Metric& metric : config_.metrics)
+      point.metrics[metric.name] = metric.value({.solution = measures_.solution,
+                                                 .estimates = estimates_.x,
+                                                 .mean = *problem_.instance.mean,
+                                                 .regularizer = problem_.instance.regularizer});
     record_.trace.push_back(point);
     hooks_.measured(point);
+  }
+
+  double worst_gap() {
+    // Agents begin with one model.
+    const double worst =
+        runtime_->round() == 0 ? measures_.objective : measurer_.worst_objective(estimates_);
+    return worst - problem_.reference->objective;
   }
 
   /// Started at the optimum: nothing to be relative to, so any distance from it counts whole.
@@ -218,14 +244,14 @@ class Training {
   }
 
   void complete_record() {
-    build_record(record_, {config_, problem_, setup_, measures_, runtime_->agent_reports()});
+    build_record(record_, {problem_, setup_, measures_, runtime_->agent_reports()});
     if (!checkpoint_trouble_.empty()) record_.notes.push_back(checkpoint_trouble_);
     if (config_.keep_estimates) record_.estimates = estimates_.x;
     record_.processes = reports();
   }
 
-  Config config_;
-  MethodSetup setup_;
+  const MethodSetup setup_;
+  const Config& config_ = setup_.resolved;
   const PreparedProblem& problem_;
   const RunHooks& hooks_;
   Cluster* cluster_;  ///< null: all agents live in this process
@@ -268,6 +294,16 @@ Status bind_to_cluster(Config& config, const Cluster* cluster) {
 
 namespace {
 
+/// A metric is a column of the trace beside those that every record has.
+Status check_metrics(const Config& config) {
+  for (const Metric& metric : config.metrics)
+    if (std::ranges::find(trace_keys(), metric.name) != trace_keys().end())
+      return Error{"--metrics",
+                   fmt::format("`{}` is what every record has in its trace; expected another name",
+                               metric.name)};
+  return success();
+}
+
 /// Refuses data that overflows where every run begins: that is bad input, not divergence.
 Status check_start(const Config& config, const Instance& instance) {
   ObjectiveScratch scratch;
@@ -286,11 +322,16 @@ Result<PreparedProblem> prepare(const Config& config, Cluster* cluster) {
   if (Status status = check(config); !status) return status.error();
   auto instance = make_instance(config, cluster);
   if (!instance) return instance.error();
-  if (Status status = check_start(config, *instance); !status) return status.error();
-  PreparedProblem problem{.instance = std::move(*instance), .reference = {}, .notes = {}};
-  if (cluster != nullptr && !config.shards.empty())
+  auto problem = prepare(config, std::move(*instance));
+  if (problem && cluster != nullptr && !config.shards.empty())
     if (auto note = note_on_unread_shards(config.shards, cluster->size()))
-      problem.notes.push_back(std::move(*note));
+      problem->notes.push_back(std::move(*note));
+  return problem;
+}
+
+Result<PreparedProblem> prepare(const Config& config, Instance instance) {
+  if (Status status = check_start(config, instance); !status) return status.error();
+  PreparedProblem problem{.instance = std::move(instance), .reference = {}, .notes = {}};
   if (config.no_reference) return problem;
   auto reference = solve_reference(*problem.instance.mean, problem.instance.regularizer);
   if (reference)
@@ -300,18 +341,18 @@ Result<PreparedProblem> prepare(const Config& config, Cluster* cluster) {
   return problem;
 }
 
-Result<RunRecord> run_prepared(Config config, const PreparedProblem& problem, const RunHooks& hooks,
-                               Cluster* cluster) {
+Result<RunRecord> run_prepared(const Config& config, const PreparedProblem& problem,
+                               const RunHooks& hooks, Cluster* cluster) {
   if (Status status = check(config); !status) return status.error();
+  if (Status status = check_metrics(config); !status) return status.error();
   auto setup = set_up_method(config, problem.instance);
   if (!setup) return setup.error();
   for (const std::string& note : notes_of(problem, *setup)) hooks.noted(note);
   if (config.samples == 0 && config.shards.empty())
-    config.samples = static_cast<std::uint64_t>(problem.instance.samples);
+    setup->resolved.samples = static_cast<std::uint64_t>(problem.instance.samples);
   const RunContext context{problem, hooks, cluster};
-  if (config.free_running && cluster != nullptr)
-    return train_asynchronously(std::move(config), *setup, context);
-  return Training(std::move(config), std::move(*setup), context).train();
+  if (config.free_running && cluster != nullptr) return train_asynchronously(*setup, context);
+  return Training(std::move(*setup), context).train();
 }
 
 Result<RunRecord> run(Config config, const RunHooks& hooks, Cluster* cluster) {

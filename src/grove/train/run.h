@@ -38,9 +38,11 @@ Status bind_to_cluster(Config& config, const Cluster* cluster);
 // With a cluster, all of the following is collective, and every process gets the same result.
 
 Result<PreparedProblem> prepare(const Config& config, Cluster* cluster = nullptr);
+/// The same for an instance that is laid out already.
+Result<PreparedProblem> prepare(const Config& config, Instance instance);
 
 /// Trains on a prepared problem. `config` must describe the same problem.
-Result<RunRecord> run_prepared(Config config, const PreparedProblem& problem,
+Result<RunRecord> run_prepared(const Config& config, const PreparedProblem& problem,
                                const RunHooks& hooks = {}, Cluster* cluster = nullptr);
 
 /// bind_to_cluster, prepare and run_prepared in one: config in, record out.

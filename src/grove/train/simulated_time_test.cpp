@@ -77,7 +77,8 @@ TEST(SimulatedTime, ARestingSlowAgentHoldsNobodyUp) {
 
 TEST(SimulatedTime, MachinesDoNotChangeWhatLockStepComputes) {
   Config plain = unequal(), timed = unequal();
-  plain.speeds = plain.latency = "";
+  plain.speeds = "";
+  plain.latency = "";
   plain.work = timed.work = "3";
   const RunRecord without = must_run(plain), with = must_run(timed);
   EXPECT_EQ(without.solution, with.solution);

@@ -1,0 +1,202 @@
+#include "grove/train/problem.h"
+
+#include <gtest/gtest.h>
+
+#include "grove/problem/smooth_objective.h"
+
+namespace grove {
+namespace {
+
+/// 40 samples of 5 features with many zeros, dense and in compressed rows; no random numbers.
+struct Data {
+  Data() : dense(40, 5), targets(40) {
+    for (Index i = 0; i < 40; ++i)
+      for (Index k = 0; k < 5; ++k)
+        dense(i, k) = (i * 7 + k * 3) % 4 == 0 ? 0 : std::sin(static_cast<double>(i * 5 + k));
+    for (Index i = 0; i < 40; ++i) targets[i] = dense(i, 0) > 0.1 * dense(i, 3) ? 2 : -1;
+    offsets.push_back(0);
+    for (Index i = 0; i < 40; ++i) {
+      for (Index k = 0; k < 5; ++k)
+        if (dense(i, k) != 0) {
+          indices.push_back(static_cast<std::int32_t>(k));
+          values.push_back(dense(i, k));
+        }
+      offsets.push_back(static_cast<std::int32_t>(values.size()));
+    }
+  }
+  DenseView view() const { return {dense.data(), 40, 5}; }
+  CsrView csr() const { return {offsets.data(), indices.data(), values.data(), 40, 5}; }
+  std::span<const double> labels() const { return {targets.data(), 40}; }
+
+  DenseRows dense;
+  Vector targets;
+  std::vector<std::int32_t> offsets, indices;
+  std::vector<double> values;
+};
+
+/// (1/D) sum log(1 + e^m) - y m over some rows, by plain loops; the last coefficient is the
+/// intercept.
+double plain_value(const Data& data, const std::vector<std::uint32_t>& rows, const Vector& x) {
+  double sum = 0;
+  for (const std::uint32_t i : rows) {
+    const double margin = data.dense.row(i).dot(x.head(5)) + x[5];
+    sum += std::log(1 + std::exp(margin)) - (data.targets[i] == 2 ? margin : 0);
+  }
+  return sum / static_cast<double>(rows.size());
+}
+
+std::vector<std::uint32_t> every_third() {
+  std::vector<std::uint32_t> rows;
+  for (std::uint32_t i = 1; i < 40; i += 3) rows.push_back(i);
+  return rows;
+}
+
+Vector targets_of(const Data& data, const std::vector<std::uint32_t>& rows) {
+  Vector targets(static_cast<Index>(rows.size()));
+  for (std::size_t k = 0; k < rows.size(); ++k)
+    targets[static_cast<Index>(k)] = data.targets[rows[k]] == 2;
+  return targets;
+}
+
+TEST(FeatureViews, GiveTheValueGradientAndHessianOfPlainLoopsAndDifferences) {
+  const Data data;
+  const auto rows = every_third();
+  Vector x(6);
+  x << 0.3, -0.2, 0.5, 0.1, -0.7, 0.2;
+  for (const FeatureView& view : {FeatureView(data.view()), FeatureView(data.csr())}) {
+    const auto objective =
+        make_shard_objective(view, rows, targets_of(data, rows), {.intercept = true});
+    ObjectiveScratch scratch;
+    Vector gradient;
+    Matrix hessian;
+    const double value = objective->evaluate(x, Batch::all(), &gradient, &hessian, scratch);
+    EXPECT_NEAR(value, plain_value(data, rows, x), 1e-14);
+    for (Index k = 0; k < 6; ++k) {
+      constexpr double h = 1e-5;
+      const Vector step = h * Vector::Unit(6, k);
+      EXPECT_NEAR(gradient[k],
+                  (plain_value(data, rows, x + step) - plain_value(data, rows, x - step)) / (2 * h),
+                  1e-9);
+      Vector ahead, behind;
+      objective->evaluate(x + step, Batch::all(), &ahead, nullptr, scratch);
+      objective->evaluate(x - step, Batch::all(), &behind, nullptr, scratch);
+      EXPECT_LT((hessian.col(k) - (ahead - behind) / (2 * h)).norm(), 1e-8);
+    }
+    Vector product;
+    objective->hessian_times(x, Batch::all(), x, product, scratch);
+    EXPECT_LT((product - hessian * x).norm(), 1e-13);
+    const std::vector<std::uint32_t> some{0, 3, 4};
+    objective->evaluate(x, Batch::of(some), &gradient, &hessian, scratch);
+    EXPECT_NEAR(objective->evaluate(x, Batch::of(some), nullptr, nullptr, scratch),
+                plain_value(data, {rows[0], rows[3], rows[4]}, x), 1e-14);
+  }
+}
+
+// The caller's numbers are read where they are: a change of one shows in the next evaluation.
+TEST(FeatureViews, AreNotCopied) {
+  Data data;
+  const auto rows = every_third();
+  const Vector x = Vector::Constant(6, 0.4);
+  for (const bool sparse : {false, true}) {
+    const FeatureView view = sparse ? FeatureView(data.csr()) : FeatureView(data.view());
+    const auto objective =
+        make_shard_objective(view, rows, targets_of(data, rows), {.intercept = true});
+    ObjectiveScratch scratch;
+    const double before = objective->evaluate(x, Batch::all(), nullptr, nullptr, scratch);
+    const Index row = rows[2];
+    data.dense(row, 2) = 3;
+    for (std::int32_t k = data.offsets[row]; k < data.offsets[row + 1]; ++k)
+      if (data.indices[k] == 2) data.values[k] = 3;
+    const double after = objective->evaluate(x, Batch::all(), nullptr, nullptr, scratch);
+    EXPECT_NE(before, after);
+    EXPECT_NEAR(after, plain_value(data, rows, x), 1e-14);
+    data = Data();
+  }
+}
+
+// Rows 0 and 1 carry the same data three ways: a matrix with a stride, one without, and CSR.
+TEST(Problem, GivesTheSameRunFromDenseStridedAndSparseData) {
+  const Data data;
+  DenseRows wide = DenseRows::Constant(40, 9, std::nan(""));
+  wide.leftCols(5) = data.dense;
+  Options options;
+  options.agents = 4;
+  options.graph = "ring";
+  options.l2 = 0.1;
+  options.intercept = true;
+  std::vector<RunRecord> records;
+  for (const FeatureView& view :
+       {FeatureView(data.view()), FeatureView(DenseView{wide.data(), 40, 5, 9}),
+        FeatureView(data.csr())}) {
+    const auto problem = Problem::from_samples(view, data.labels());
+    ASSERT_TRUE(problem) << problem.error().text();
+    auto record = run(*problem, options);
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_EQ(record->outcome.status, RunStatus::converged);
+    EXPECT_EQ(record->config["data"], "memory");
+    EXPECT_EQ(record->problem.labels->negative, -1);
+    EXPECT_EQ(record->problem.labels->positive, 2);
+    records.push_back(std::move(*record));
+  }
+  EXPECT_EQ(records[0].solution, records[1].solution);
+  EXPECT_LT((records[0].solution - records[2].solution).norm(), 1e-9);
+}
+
+TEST(Problem, RefusesWhatDoesNotFitByRowOrField) {
+  Data data;
+  const auto where = [](const Result<Problem>& problem) { return problem.error().where; };
+  EXPECT_EQ(where(Problem::from_samples(data.view(), data.labels().first(39))), "targets");
+  data.dense(7, 2) = std::nan("");
+  EXPECT_EQ(where(Problem::from_samples(data.view(), data.labels())), "features, row 7");
+  data.indices[static_cast<std::size_t>(data.offsets[3])] = 5;
+  EXPECT_EQ(where(Problem::from_samples(data.csr(), data.labels())), "features, row 3");
+  EXPECT_EQ(where(Problem::from_objectives({})), "objectives");
+  const Data good;
+  const auto problem = *Problem::from_samples(good.view(), good.labels());
+  Options options;
+  options.data = "file.svm";
+  EXPECT_EQ(run(problem, options).error().where, "data");
+  options = Options();
+  options.agents = 41;
+  EXPECT_EQ(run(problem, options).error().where, "--agents");
+}
+
+/// (x - c)^2 w / 2
+class Parabola final : public SmoothObjective {
+ public:
+  Parabola(double center, double weight) : center_(center), weight_(weight) {}
+  Index dimension() const override { return 1; }
+  double smoothness() const override { return weight_; }
+  double value(const Vector& x, Vector* gradient, Matrix* hessian) const override {
+    if (gradient) *gradient = Vector::Constant(1, weight_ * (x[0] - center_));
+    if (hessian) *hessian = Matrix::Constant(1, 1, weight_);
+    return 0.5 * weight_ * (x[0] - center_) * (x[0] - center_);
+  }
+
+ private:
+  double center_, weight_;
+};
+
+// Centers 0, 1, 5 with weights 1, 2, 3 and l1 = 0.5: (17 - 3 * 0.5) / 6, as sum w (x - c) + 3 l1 =
+// 0.
+TEST(Problem, TakesObjectivesOfTheUsersOwnWithEveryMethod) {
+  for (const Method& method : built_in_methods()) {
+    const auto problem = *Problem::from_objectives({std::make_shared<Parabola>(0, 1),
+                                                    std::make_shared<Parabola>(1, 2),
+                                                    std::make_shared<Parabola>(5, 3)});
+    Options options;
+    options.method = method;
+    options.graph = "path";
+    options.l1 = 0.5;
+    options.rounds = 20000;
+    options.tolerance = 1e-10;
+    const auto record = run(problem, options);
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_NEAR(record->reference->solution[0], 15.5 / 6, 1e-12);
+    EXPECT_NEAR(record->solution[0], 15.5 / 6, 1e-7) << method.name();
+    EXPECT_NEAR(record->trace.back().worst_gap.value(), 0, 1e-9) << method.name();
+  }
+}
+
+}  // namespace
+}  // namespace grove
