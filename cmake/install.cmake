@@ -26,6 +26,10 @@ foreach(header IN LISTS public_headers)
   install(FILES src/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
 endforeach()
 
+list(TRANSFORM public_headers PREPEND ${PROJECT_SOURCE_DIR}/src/ OUTPUT_VARIABLE doxygen_input)
+list(JOIN doxygen_input " " doxygen_input)
+configure_file(cmake/Doxyfile.in ${CMAKE_BINARY_DIR}/Doxyfile @ONLY)
+
 configure_package_config_file(cmake/GroveConfig.cmake.in ${CMAKE_BINARY_DIR}/GroveConfig.cmake
                               INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/GroveConfigVersion.cmake
