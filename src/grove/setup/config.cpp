@@ -100,7 +100,7 @@ std::string listed(const std::vector<Row>& rows, const char* between, Show show)
 Option graph_option(GraphSpec& target, const Registry& registry) {
   return spec_option<GraphChoice>(
       {"graph", listed(registry.topologies, " | ", &Topology::form) + " | FILE",
-       "who talks to whom; a FILE has `i j` on a line, or `i j weight` with a mixing matrix "
+       "communication graph; a FILE has `i j` on a line, or `i j weight` for a mixing matrix "
        "(erdos-renyi:0.3)",
        "Data and network"},
       target, [topologies = registry.topologies](std::string_view given) {
@@ -243,20 +243,20 @@ void add_method_options(Config& config, const Registry& registry, std::vector<Op
   options.push_back(method_option(config.method, registry));
   options.push_back(
       penalty_option({"penalty", "auto | MU | scalar | diagonal | low-rank:K | full",
-                      "weight of the links: mu_z, or the curvature of their ends (auto: curvature "
-                      "for druid-vl; for other methods, minibatch, linearized, --prox tuned and "
-                      "above 2000 coefficients a number from the mean curvature at the start)",
+                      "link weight: the scalar mu_z, or a matrix from the Hessians of both ends "
+                      "(auto: a matrix for druid-vl; for other methods, minibatch, linearized, "
+                      "--prox tuned and above 2000 coefficients a scalar from the mean Hessian "
+                      "diagonal at the start)",
                       method},
                      config.penalty));
   options.push_back(number_option(
       {"theta-penalty", "MU",
-       "mu_theta, weight of the regularizer's copy (2 mu_z; with curvature no copy is needed)",
-       method},
+       "mu_theta, weight of the regularizer's copy (2 mu_z; not used by matrix weights)", method},
       config.theta_penalty, Range::positive()));
   options.push_back(
       prox_option({"prox", "EPS | a,b,c | auto | tuned[:c=C,zeta=Z,work=E,eps=EPS]",
-                   "eps_i, proximal weight of every agent; auto: as little as keeps its local "
-                   "model stable; tuned (druid-vl): by its work load (2 mu_z; with curvature 0; "
+                   "eps_i, proximal weight of every agent; auto: the least that keeps its local "
+                   "model stable; tuned (druid-vl): by its work load (2 mu_z; matrix weights: 0; "
                    "druid-gd: at least the smoothness constant)",
                    method},
                   config.prox));
