@@ -67,11 +67,11 @@ struct Setting {
 
 Simulator make_network(const Setting& setting) {
   const std::uint32_t agents = setting.agents;
-  const MethodOptions options = setting.by_default
-                                    ? MethodOptions(default_druid())
-                                    : MethodOptions(DruidOptions{.coupling = {.weighting = FixedPenalty{1e-2}},
-                                                                .prox = 2e-2,
-                                                                .theta_penalty = 2e-2});
+  const MethodOptions options =
+      setting.by_default ? MethodOptions(default_druid())
+                         : MethodOptions(DruidOptions{.coupling = {.weighting = FixedPenalty{1e-2}},
+                                                      .prox = 2e-2,
+                                                      .theta_penalty = 2e-2});
   const Graph graph = random_graph(agents);
   std::vector<std::unique_ptr<Agent>> all;
   for (std::uint32_t i = 0; i < agents; ++i) {

@@ -150,8 +150,7 @@ class Probe {
       penalty_sum.scalar += mu;
     }
     if (regularized_ && AgentId{i} == weights_.holder) {
-      coupling_gradient +=
-          *state_.lambda + weights_.theta_penalty * (state_.x[i] - *state_.theta);
+      coupling_gradient += *state_.lambda + weights_.theta_penalty * (state_.x[i] - *state_.theta);
       penalty_sum.scalar += weights_.theta_penalty;
     }
     workspace_.fit(instance_.dimension());

@@ -124,8 +124,8 @@ TEST(PublishedWeights, OfBroadcastCouplingGiveTheStepOfAnExampleWorkedOutByHand)
   config.agents = 2;
   config.participation = std::string("1,0.4");
   const MethodSetup setup = *set_up_method(config, instance);
-  Simulator simulator(make_agents(instance, setup), instance.graph,
-                      Schedule(1, {1, 1}, {5, 5}), {.threads = 1});
+  Simulator simulator(make_agents(instance, setup), instance.graph, Schedule(1, {1, 1}, {5, 5}),
+                      {.threads = 1});
   const Agents& agents = simulator.agents();
   simulator.advance();
   const Vector before[] = {agents[0]->estimate(), agents[1]->estimate()};

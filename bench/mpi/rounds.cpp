@@ -33,9 +33,9 @@ std::unique_ptr<Agent> small_agent(AgentId id, const Graph& graph) {
       .start = Vector::Zero(features)};
   for (const AgentId neighbour : graph.neighbours(id)) context.neighbours.push_back({neighbour});
   return make_agent(DruidOptions{.coupling = {.weighting = FixedPenalty{1e-2}},
-                                .prox = 1,
-                                .theta_penalty = 2e-2,
-                                .solver = GradientStep{}},
+                                 .prox = 1,
+                                 .theta_penalty = 2e-2,
+                                 .solver = GradientStep{}},
                     std::move(context));
 }
 

@@ -43,10 +43,10 @@ struct WeightPair {
 /// sender and valid until its next activation; a runtime that keeps a message longer copies it.
 struct Message {
   AgentId sender;
-  std::uint64_t sequence = 0;         ///< grows with every activation of the sender
-  std::optional<HopCounts> hops;      ///< of methods that estimate the depth of the network
-  std::optional<WeightPair> weights;  ///< the vector was computed with these; edge coupling only
-  std::span<const double> vector;     ///< d numbers; none while the receiver's weight is unknown
+  std::uint64_t sequence = 0;            ///< grows with every activation of the sender
+  std::optional<HopCounts> hops;         ///< of methods that estimate the depth of the network
+  std::optional<WeightPair> weights;     ///< the vector was computed with these; edge coupling only
+  std::span<const double> vector;        ///< d numbers; none while the receiver's weight is unknown
   std::span<const float> weight_update;  ///< the sender's new link weight; none if unchanged
 
   /// Bytes of all fields but sender and sequence: what a method is charged for.

@@ -25,9 +25,15 @@ std::vector<Message> examples() {
   const WeightPair pair{.sender = {.version = 7, .digest = 0xdeadbeef}, .receiver = {}};
   return {{.sender = AgentId{3}, .sequence = 1ull << 61, .vector = vector},
           {.sender = AgentId{0}, .sequence = 1},
-          {.sender = AgentId{9}, .sequence = 2, .hops = HopCounts{2, 5}, .vector = vector,
+          {.sender = AgentId{9},
+           .sequence = 2,
+           .hops = HopCounts{2, 5},
+           .vector = vector,
            .weight_update = weight},
-          {.sender = AgentId{1}, .sequence = 4, .hops = HopCounts{}, .weights = pair,
+          {.sender = AgentId{1},
+           .sequence = 4,
+           .hops = HopCounts{},
+           .weights = pair,
            .weight_update = std::span(weight).first(4)}};
 }
 

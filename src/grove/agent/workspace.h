@@ -13,13 +13,13 @@ namespace grove {
 /// nothing is allocated once every buffer has grown to its size.
 struct Workspace {
   Vector coupling_gradient;  ///< linear term of the local model
-  Vector point;     ///< v, the moving local iterate
-  Vector gradient;  ///< of the local model, then the solution of the Newton system
-  Vector trial;     ///< a point tried by a line search
+  Vector point;              ///< v, the moving local iterate
+  Vector gradient;           ///< of the local model, then the solution of the Newton system
+  Vector trial;              ///< a point tried by a line search
   Vector trial_gradient;
-  Vector displacement;  ///< from the anchor of a local model
-  Vector product;       ///< of a matrix and a vector
-  Matrix hessian;       ///< of the local model, then its Cholesky factor
+  Vector displacement;           ///< from the anchor of a local model
+  Vector product;                ///< of a matrix and a vector
+  Matrix hessian;                ///< of the local model, then its Cholesky factor
   Matrix candidate, difference;  ///< a link weight that may be published, and a comparison with it
   QuadraticScratch quadratic;
   ObjectiveScratch objective;
@@ -28,8 +28,8 @@ struct Workspace {
 
   void fit(Index dimension) {
     if (point.size() == dimension) return;
-    for (Vector* buffer : {&coupling_gradient, &point, &gradient, &trial, &trial_gradient, &displacement,
-                           &product})
+    for (Vector* buffer :
+         {&coupling_gradient, &point, &gradient, &trial, &trial_gradient, &displacement, &product})
       buffer->resize(dimension);
   }
 };

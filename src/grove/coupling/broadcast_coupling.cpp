@@ -124,8 +124,7 @@ void BroadcastCoupling::end_round(const Vector& x, bool active) {
   for (Index slot = 0; slot < dual_.cols(); ++slot) {
     received_[slot] = 0;
     const bool neighbour_is_new = next_neighbours_[slot].known();
-    if (neighbour_is_new)
-      weights_.set_neighbour(slot, std::exchange(next_neighbours_[slot], {}));
+    if (neighbour_is_new) weights_.set_neighbour(slot, std::exchange(next_neighbours_[slot], {}));
     if (weights_.established(slot) && (own_is_new || neighbour_is_new))
       compute_both_residuals(slot, x);
   }

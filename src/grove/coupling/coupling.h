@@ -20,8 +20,8 @@ struct CouplingOptions {
 };
 
 /// The links of one agent: couples x_i to the neighbours' x_j so that every fixed point is the
-/// optimum (docs/reference/link-weights.md). In lock-step rounds with a fixed penalty both kinds give
-/// the same iterates.
+/// optimum (docs/reference/link-weights.md). In lock-step rounds with a fixed penalty both kinds
+/// give the same iterates.
 ///
 /// A link has an edge variable z_ij and a dual variable. Its gradient at x is
 /// dual_ij + P_ij (x - z_ij). After a round, each active end moves z_ij by relaxation/2 of the way

@@ -83,9 +83,9 @@ void EdgeCoupling::add_gradient(const Vector& x, Vector& gradient) const {
   }
 }
 
-// A message minus u_ij is P_ij (x_j - x_i) up to what both ends have moved meanwhile: a gradient. So
-// is the change of the coupling's gradient along a step. Both are measured relative to the diagonal
-// of the sum of P_ij, which needs no solution of a system.
+// A message minus u_ij is P_ij (x_j - x_i) up to what both ends have moved meanwhile: a gradient.
+// So is the change of the coupling's gradient along a step. Both are measured relative to the
+// diagonal of the sum of P_ij, which needs no solution of a system.
 double EdgeCoupling::squared_step(const Vector& step) {
   force_.setZero(step.size());
   weights_.sum().add_product(step, force_);
@@ -149,9 +149,9 @@ bool EdgeCoupling::adopt_weight(std::size_t slot, const Message& message, const 
   Link& link = links_[slot];
   const WeightId offered = message.weights->sender;
   const bool later = message.sequence > link.latest;
-  const bool is_new = offered.version > link.neighbour.version ||
-                      (later && offered.version == link.neighbour.version &&
-                       offered != link.neighbour);
+  const bool is_new =
+      offered.version > link.neighbour.version ||
+      (later && offered.version == link.neighbour.version && offered != link.neighbour);
   if (!is_new) return false;
   auto weight = LinkWeight::from_numbers(weights_.form(), link.u.size(), message.weight_update);
   if (!weight) return false;

@@ -41,20 +41,20 @@ class EdgeCoupling final : public Coupling {
  private:
   struct Link {
     Vector u;
-    Vector outgoing;            ///< 2 P_ij x_i - u_ij of the latest activation
-    std::uint64_t latest = 0;   ///< sequence of the newest message that was received
-    std::uint64_t unread = 0;   ///< messages used since squared_residual was last called
-    double mismatch_norm = 0;   ///< of a fixed weight: |message - u_ij| / mu of the newest message
+    Vector outgoing;           ///< 2 P_ij x_i - u_ij of the latest activation
+    std::uint64_t latest = 0;  ///< sequence of the newest message that was received
+    std::uint64_t unread = 0;  ///< messages used since squared_residual was last called
+    double mismatch_norm = 0;  ///< of a fixed weight: |message - u_ij| / mu of the newest message
 
     // The rest is for published weights only.
-    Vector mismatch;                 ///< the newest message minus u_ij before it moved
-    bool same_weights = false;       ///< the newest message was computed with the present P_ij
-    WeightId outgoing_neighbour;     ///< C_j that `outgoing` was computed with
-    WeightId neighbour;              ///< C_j as known here
-    WeightId confirmed;              ///< C_i as the neighbour knows it
-    bool send_weight = false;        ///< the next message contains C_i
-    std::uint32_t wait = 0;          ///< messages until C_i is sent (again)
-    std::uint32_t interval = 1;      ///< doubles with every repetition
+    Vector mismatch;              ///< the newest message minus u_ij before it moved
+    bool same_weights = false;    ///< the newest message was computed with the present P_ij
+    WeightId outgoing_neighbour;  ///< C_j that `outgoing` was computed with
+    WeightId neighbour;           ///< C_j as known here
+    WeightId confirmed;           ///< C_i as the neighbour knows it
+    bool send_weight = false;     ///< the next message contains C_i
+    std::uint32_t wait = 0;       ///< messages until C_i is sent (again)
+    std::uint32_t interval = 1;   ///< doubles with every repetition
   };
 
   Link make_link(const Vector& x) const;

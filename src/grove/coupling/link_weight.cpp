@@ -117,7 +117,8 @@ LinkWeight LinkWeight::mean_of(const LinkWeight& a, const LinkWeight& b) {
 /// Rounding to single precision does not make a correct weight fail: scaled to a unit diagonal the
 /// rounding error is at most 6e-8 d, and the ridge of 1e-3 of the diagonal exceeds that for up to
 /// 16,000 coefficients.
-bool LinkWeight::is_positive_definite(LinkWeightForm form, Index dimension, std::span<const float> numbers) {
+bool LinkWeight::is_positive_definite(LinkWeightForm form, Index dimension,
+                                      std::span<const float> numbers) {
   if (!std::ranges::all_of(numbers,
                            [](float number) { return std::abs(number) <= largest_number; }))
     return false;  // also of NaN
@@ -171,7 +172,7 @@ void LinkWeight::add_product(double factor, const Vector& v, Vector& result) con
 }
 
 void LinkWeight::add_products(const std::array<const Vector*, 2>& vs,
-                             const std::array<Vector*, 2>& results) const {
+                              const std::array<Vector*, 2>& results) const {
   if (form_.shape == LinkWeightShape::full) return add_packed_products(numbers_, vs, results);
   for (std::size_t k = 0; k < vs.size(); ++k) add_product(1, *vs[k], *results[k]);
 }
@@ -181,7 +182,8 @@ void LinkWeight::add_to_diagonal(double factor, Vector& diagonal) const {
   if (form_.shape == LinkWeightShape::scalar)
     diagonal.array() += factor * static_cast<double>(numbers_[0]);
   else
-    diagonal += factor * Eigen::Map<const Eigen::VectorXf>(numbers_.data(), dimension_).cast<double>();
+    diagonal +=
+        factor * Eigen::Map<const Eigen::VectorXf>(numbers_.data(), dimension_).cast<double>();
 }
 
 void LinkWeight::add_to(double factor, Matrix& lower) const {

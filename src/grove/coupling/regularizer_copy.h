@@ -20,8 +20,9 @@ class RegularizerCopy {
     prox_step_ = static_cast<double>(network_size) / penalty_;
   }
 
-  void add_gradient(const Vector& x, Vector& gradient) const;  ///< gradient += lambda + mu_theta (x - theta)
-  void update(const Vector& x, Vector& buffer);        ///< eq. (9b), (9d)
+  void add_gradient(const Vector& x,
+                    Vector& gradient) const;     ///< gradient += lambda + mu_theta (x - theta)
+  void update(const Vector& x, Vector& buffer);  ///< eq. (9b), (9d)
 
   void save(ByteWriter& writer) const;
   void load(ByteReader& reader);

@@ -9,7 +9,7 @@
 namespace grove {
 namespace {
 
-constexpr double ridge_share = 1e-3;     ///< of the Hessian's diagonal; 0.1 took 2-4 times the rounds
+constexpr double ridge_share = 1e-3;  ///< of the Hessian's diagonal; 0.1 took 2-4 times the rounds
 constexpr double first_drift_limit = 3;  ///< factor between published and present matrix
 constexpr double usual_refreshes = 8;    ///< more than any run measured so far needed
 constexpr double scale_limit = 2;        ///< a larger growth of the scale is published at once

@@ -20,11 +20,11 @@ struct WeightInputs {
   double network_depth;
 };
 
-/// Decides which link weight C_i an agent publishes, and when (docs/reference/link-weights.md): a scaled
-/// Hessian with a ridge, blended with the neighbours' weights. It is published again when the
-/// Hessian has left the published one by a factor, when the network proves deeper than known, and
-/// when residual balancing raises it. Coupling is exact between changes of weights, so changes must
-/// come to an end: limits grow with every publication.
+/// Decides which link weight C_i an agent publishes, and when (docs/reference/link-weights.md): a
+/// scaled Hessian with a ridge, blended with the neighbours' weights. It is published again when
+/// the Hessian has left the published one by a factor, when the network proves deeper than known,
+/// and when residual balancing raises it. Coupling is exact between changes of weights, so changes
+/// must come to an end: limits grow with every publication.
 class WeightPublisher {
  public:
   WeightPublisher(LinkWeightForm form, bool balance_residuals)
@@ -59,8 +59,8 @@ class WeightPublisher {
   LinkWeightForm form_;
   bool balance_residuals_;
   ResidualBalancing balancing_;
-  Matrix published_;                    ///< the matrix that C_i approximates, lower triangle
-  double published_scale_ = 0;          ///< its scale
+  Matrix published_;            ///< the matrix that C_i approximates, lower triangle
+  double published_scale_ = 0;  ///< its scale
   std::uint64_t times_published_ = 0;
   std::uint64_t hessians_checked_ = 0;  ///< count at the last comparison
   bool neighbour_changed_ = false;      ///< a neighbour has published since then

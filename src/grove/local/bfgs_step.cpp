@@ -22,8 +22,8 @@ void BfgsStepSolver::solve(const LocalModel& model, const SolverTurn&, Workspace
   model.add_coupling(workspace.point, workspace.gradient, workspace);
   workspace.hessian = curvature_;
   // Without a solution the step is NaN, and so the point.
-  std::ignore =
-      solve_shifted(workspace.hessian, model.penalty_sum.scalar, workspace.gradient, workspace.product);
+  std::ignore = solve_shifted(workspace.hessian, model.penalty_sum.scalar, workspace.gradient,
+                              workspace.product);
   workspace.point -= workspace.gradient;
   cost.solves += 1;
 }

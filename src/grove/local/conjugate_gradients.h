@@ -32,7 +32,8 @@ bool conjugate_gradients(const Times& times, const Precondition& precondition, c
   for (Index k = 0; k < limits.steps; ++k) {
     times(scratch.direction, scratch.product);
     const double curvature = scratch.direction.dot(scratch.product);
-    if (!(curvature > 0) || !std::isfinite(curvature)) return false;  // rounding ate a small eigenvalue
+    if (!(curvature > 0) || !std::isfinite(curvature))
+      return false;  // rounding ate a small eigenvalue
     const double length = squares / curvature;
     p += length * scratch.direction;
     scratch.residual -= length * scratch.product;

@@ -32,8 +32,8 @@ void FreshSystem::solve(const LocalModel& model, Batch batch, const Vector& at, 
         norm > 0 ? std::clamp(norm / largest_norm_, least_forcing, forcing) : forcing;
     products_.solve(model, batch, share * norm, workspace.objective, gradient);
   } else {
-    std::ignore = solve_shifted(workspace.hessian, model.penalty_sum.scalar, gradient,
-                                workspace.product);
+    std::ignore =
+        solve_shifted(workspace.hessian, model.penalty_sum.scalar, gradient, workspace.product);
   }
   target = at - gradient;
 }

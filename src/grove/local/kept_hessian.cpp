@@ -43,8 +43,7 @@ Index KeptHessian::compute_sketch(const Objective& objective, const Vector& at,
 
 /// Couplings change only when a curvature was told anew.
 void KeptHessian::update_system(const QuadraticTerm& stiffness) {
-  if (system_valid_ && stiffness.scalar == penalty_scalar_ &&
-      stiffness.version == penalty_version_)
+  if (system_valid_ && stiffness.scalar == penalty_scalar_ && stiffness.version == penalty_version_)
     return;
   penalty_scalar_ = stiffness.scalar;
   penalty_version_ = stiffness.version;
@@ -52,8 +51,8 @@ void KeptHessian::update_system(const QuadraticTerm& stiffness) {
   system_valid_ = true;
 }
 
-const Vector& KeptHessian::target(const LocalModel& model, const Vector& v,
-                                     const Vector& gradient, QuadraticScratch& scratch) {
+const Vector& KeptHessian::target(const LocalModel& model, const Vector& v, const Vector& gradient,
+                                  QuadraticScratch& scratch) {
   update_system(model.penalty_sum);
   const double smoothness = system_.matrix().diagonal().sum();
   const double residual = stationarity(v, gradient, model.regularizer, smoothness);
@@ -77,7 +76,8 @@ double KeptHessian::step_curvature(const Vector& step, Vector& buffer) const {
 }
 
 bool secant_test(double gradient_change, double step_curvature, double stiffness) {
-  return std::abs(gradient_change - (step_curvature - stiffness)) <= tolerated_error * step_curvature;
+  return std::abs(gradient_change - (step_curvature - stiffness)) <=
+         tolerated_error * step_curvature;
 }
 
 void KeptHessian::save(ByteWriter& writer) const {

@@ -5,22 +5,23 @@
 
 namespace grove {
 
-/// Whether `gradient_change`, how much the gradient of f changed along a step, is what the Hessian says, but
-/// for a share of what the whole system holds against the step, of which `stiffness` is not the
-/// Hessian's.
+/// Whether `gradient_change`, how much the gradient of f changed along a step, is what the Hessian
+/// says, but for a share of what the whole system holds against the step, of which `stiffness` is
+/// not the Hessian's.
 bool secant_test(double gradient_change, double step_curvature, double stiffness);
 
-/// The Hessian of f as an agent has it: computed somewhere on its way, over all samples or some, and
-/// kept for as long as it secant_test what the gradients do.
+/// The Hessian of f as an agent has it: computed somewhere on its way, over all samples or some,
+/// and kept for as long as it secant_test what the gradients do.
 class KeptHessian {
  public:
   bool known() const { return hessian_.size() > 0; }
   const Matrix& hessian() const { return hessian_; }
   std::uint64_t computed() const { return taken_; }  ///< Hessians so far
-  void compute(const Objective& objective, const Vector& at, Batch batch, ObjectiveScratch& scratch);
+  void compute(const Objective& objective, const Vector& at, Batch batch,
+               ObjectiveScratch& scratch);
   /// Returns how many samples it took.
   Index compute_sketch(const Objective& objective, const Vector& at, Index samples_to_take,
-                    ObjectiveScratch& scratch);
+                       ObjectiveScratch& scratch);
 
   /// Where gradient'(u - v) + (u - v)'(Hessian + stiffness)(u - v)/2 + r(u) is smallest, up to the
   /// forcing tolerance. The gradient is that of the model's smooth part at v.
@@ -42,7 +43,7 @@ class KeptHessian {
   Matrix hessian_;
   double penalty_scalar_ = 0;          ///< what the system holds besides the Hessian: the scalar
   std::uint64_t penalty_version_ = 0;  ///< and the version of that coupling
-  ReusedCholesky system_;               ///< Hessian + stiffness
+  ReusedCholesky system_;              ///< Hessian + stiffness
   bool system_valid_ = false;
   std::uint64_t taken_ = 0;
 };

@@ -1,8 +1,8 @@
 #include "grove/local/local_solver.h"
 
 #include "grove/local/bfgs_step.h"
-#include "grove/local/proximal_newton.h"
 #include "grove/local/gradient_step.h"
+#include "grove/local/proximal_newton.h"
 
 namespace grove {
 namespace {

@@ -34,7 +34,8 @@ void PairedInverse::apply(const Vector& right, Vector& result) const {
   const Pair& last = pairs_[used_ - 1];
   result *= last.curvature / last.product.squaredNorm();
   for (std::size_t k = 0; k < used_; ++k)
-    result += (shares_[k] - pairs_[k].product.dot(result) / pairs_[k].curvature) * pairs_[k].direction;
+    result +=
+        (shares_[k] - pairs_[k].product.dot(result) / pairs_[k].curvature) * pairs_[k].direction;
 }
 
 void PairedInverse::save(ByteWriter& writer) const {

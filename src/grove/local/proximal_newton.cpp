@@ -50,7 +50,7 @@ struct ProximalNewton::Job {
   const SolverTurn& turn;
   Workspace& workspace;
   Cost& cost;
-  std::uint64_t draws = 0;      ///< numbers the batches of an activation
+  std::uint64_t draws = 0;       ///< numbers the batches of an activation
   bool last_is_coupled = false;  ///< last_ has the terms of this model
   Batch hessian_batch = Batch::all();
 
@@ -75,10 +75,10 @@ ProximalNewton::ProximalNewton(const Sampling& sampling, const Objective& object
     : sampling_(sampling),
       dimension_(objective.dimension()),
       samples_(objective.samples()),
-      gradient_batch_(std::visit(
-          [&](const auto& kind) { return Sizes{samples_}.gradient(kind); }, sampling_)),
-      hessian_batch_(std::visit([&](const auto& kind) { return Sizes{samples_}.hessian(kind); },
-                                sampling_)) {}
+      gradient_batch_(
+          std::visit([&](const auto& kind) { return Sizes{samples_}.gradient(kind); }, sampling_)),
+      hessian_batch_(
+          std::visit([&](const auto& kind) { return Sizes{samples_}.hessian(kind); }, sampling_)) {}
 
 ProximalNewton::ProximalNewton(const ProximalNewtonSteps& options, const Objective& objective)
     : ProximalNewton(options.sampling, objective) {
@@ -398,8 +398,8 @@ Batch ProximalNewton::draw(Job& job, Purpose purpose, Index size) const {
                            job.workspace);
 }
 
-void ProximalNewton::ensure_hessian(HessianDetail detail, const Objective& objective, const SolverTurn& turn,
-                                 Workspace& workspace, Cost& cost) {
+void ProximalNewton::ensure_hessian(HessianDetail detail, const Objective& objective,
+                                    const SolverTurn& turn, Workspace& workspace, Cost& cost) {
   const Regularizer none;
   const NewtonBudget no_steps{};
   const LocalModel model{objective, workspace.point, workspace.coupling_gradient, {}, {}, none};

@@ -52,7 +52,7 @@ void ReusedCholesky::sweep(const Regularizer& regularizer, Vector& point, Vector
 }
 
 void ReusedCholesky::solve(const std::vector<Index>& face, const Vector& right, double tolerance,
-                            Vector& p) const {
+                           Vector& p) const {
   changed_.clear();
   std::ranges::set_symmetric_difference(face, base_, std::back_inserter(changed_));
   const bool factored = factor_valid_ && changed_.empty();
@@ -77,7 +77,7 @@ bool ReusedCholesky::refinement_pays(Index face) const {
 }
 
 bool ReusedCholesky::refine(const std::vector<Index>& face, const Vector& right, double tolerance,
-                             Vector& p) const {
+                            Vector& p) const {
   inside_.setZero(right.size());
   for (const Index k : face) inside_[k] = 1;
   const auto times_on_face = [&](const Vector& direction, Vector& product) {

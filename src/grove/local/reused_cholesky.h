@@ -42,8 +42,8 @@ class ReusedCholesky final : public ModelCurvature {
   }
 
   Matrix matrix_;
-  mutable Matrix factor_storage_;               ///< for the lower factor of some earlier M on base_
-  mutable std::vector<Index> base_;   ///< ascending
+  mutable Matrix factor_storage_;      ///< for the lower factor of some earlier M on base_
+  mutable std::vector<Index> base_;    ///< ascending
   mutable bool factor_valid_ = false;  ///< it is the factor of the present M on base_
   mutable std::uint64_t factorizations_ = 0;
   mutable ConjugateScratch scratch_;

@@ -33,10 +33,10 @@ DruidAgent::DruidAgent(const DruidOptions& options, AgentContext context)
   if (!published_form(options)) return;
   auto* newton = dynamic_cast<ProximalNewton*>(solver_.get());
   assert(newton != nullptr);  // published weights are made from its Hessian
-  publication_.emplace(Publication{
-      {*published_form(options), options.balance_residuals},
-      {context_.id == AgentId{0}, static_cast<double>(context_.network_size)},
-      *newton});
+  publication_.emplace(
+      Publication{{*published_form(options), options.balance_residuals},
+                  {context_.id == AgentId{0}, static_cast<double>(context_.network_size)},
+                  *newton});
 }
 
 void DruidAgent::activate(const Activation& activation, Workspace& workspace) {
@@ -58,12 +58,11 @@ void DruidAgent::first_activation(const SolverTurn& turn, Workspace& workspace) 
   const Objective& objective = *context_.objective;
   workspace.point = x_;
   workspace.coupling_gradient.setZero();
-  newton.ensure_hessian(
-      options_.solve_alone ? HessianDetail::sketch : HessianDetail::whole, objective, turn,
-      workspace, cost_);
+  newton.ensure_hessian(options_.solve_alone ? HessianDetail::sketch : HessianDetail::whole,
+                        objective, turn, workspace, cost_);
   if (options_.solve_alone) {
-    const QuadraticTerm ridge{
-        .diagonal = &publication_->publisher.ridge(newton.hessian(), objective)};
+    const QuadraticTerm ridge{.diagonal =
+                                  &publication_->publisher.ridge(newton.hessian(), objective)};
     newton.minimize({objective, x_, workspace.coupling_gradient, ridge, ridge, share_},
                     first_budget, turn, workspace, cost_);
     move_to(workspace.point);

@@ -95,7 +95,7 @@ class DruidAgent final : public DynamicAgent {
   double step_length_ = 0;      ///< of the latest activation
   bool active_ = false;         ///< in the current round
   std::uint64_t sequence_ = 0;  ///< of the latest activation
-  HopCounts sent_hops_;  ///< of the latest messages: receiving others does not change them
+  HopCounts sent_hops_;         ///< of the latest messages: receiving others does not change them
   std::vector<AgentEvent> events_;
   Cost cost_;
 };

@@ -28,7 +28,8 @@ struct GossipState {
   void mix(Vector& mixed) const {
     mixed = self_weight * sent;
     for (Index slot = 0; slot < received.cols(); ++slot)
-      mixed += context.neighbours[static_cast<std::size_t>(slot)].mixing_weight * received.col(slot);
+      mixed +=
+          context.neighbours[static_cast<std::size_t>(slot)].mixing_weight * received.col(slot);
   }
 
   void gradient_at(const Vector& point, Vector& gradient, Workspace& workspace) {
@@ -40,7 +41,7 @@ struct GossipState {
   double step;
   double self_weight = 1;
   Vector x;
-  Vector sent;   ///< the vector of its messages
+  Vector sent;      ///< the vector of its messages
   Matrix received;  ///< column per slot: what the neighbours sent last
   std::uint64_t sequence = 0;
   Cost cost;

@@ -43,9 +43,9 @@ bool is_valid(const Checkpoint& checkpoint, const std::string& self) {
 /// they would be half of a large peer's memory. Matrices stay allocated, because allocating them
 /// again takes time.
 void release_vectors(Workspace& workspace) {
-  for (Vector* buffer : {&workspace.coupling_gradient, &workspace.point, &workspace.gradient,
-                         &workspace.trial, &workspace.trial_gradient, &workspace.displacement,
-                         &workspace.product})
+  for (Vector* buffer :
+       {&workspace.coupling_gradient, &workspace.point, &workspace.gradient, &workspace.trial,
+        &workspace.trial_gradient, &workspace.displacement, &workspace.product})
     buffer->resize(0);
   workspace.objective = {};
 }

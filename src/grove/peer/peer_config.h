@@ -11,7 +11,6 @@
 #include "grove/base/result.h"
 #include "grove/data/samples.h"
 #include "grove/methods/druid.h"
-#include "grove/methods/druid.h"
 #include "grove/peer/wire.h"
 #include "grove/setup/config.h"
 
@@ -64,8 +63,8 @@ Result<PeerConfig> read_peer_config(const std::filesystem::path& path);
 /// The part of the problem that one peer has, from its own data.
 struct PeerProblem {
   std::shared_ptr<const Objective> objective;
-  Regularizer regularizer;                                   ///< r, at every peer
-  DruidOptions method;  ///< with edge coupling
+  Regularizer regularizer;     ///< r, at every peer
+  DruidOptions method;         ///< with edge coupling
   int work = 1;                ///< E_i; the first one with `work = auto`
   bool measures_work = false;  ///< E_i follows measured times (`work = auto`)
   Index features = 0;          ///< without the intercept

@@ -34,8 +34,8 @@ void RoundDriver::find_sources(const Graph& graph) {
   watched_.erase(std::unique(watched_.begin(), watched_.end()), watched_.end());
   activations_.resize(watched_.size());
   for (Source& source : sources_)
-    source.watched = static_cast<std::size_t>(
-        std::ranges::lower_bound(watched_, source.sender) - watched_.begin());
+    source.watched = static_cast<std::size_t>(std::ranges::lower_bound(watched_, source.sender) -
+                                              watched_.begin());
 }
 
 const std::optional<Activation>& RoundDriver::activation_of(AgentId agent) const {

@@ -47,8 +47,7 @@ std::vector<Entry> in_file_order(const toml::table& table) {
 Error unknown_key(std::string where, std::string_view key, std::span<const Option> options) {
   std::vector<std::string> names;
   for (const Option& option : options) names.push_back(option.name);
-  return Error{std::move(where),
-               fmt::format("unknown key '{}'{}", key, suggestion(key, names))};
+  return Error{std::move(where), fmt::format("unknown key '{}'{}", key, suggestion(key, names))};
 }
 
 }  // namespace

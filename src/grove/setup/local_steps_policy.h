@@ -29,9 +29,9 @@ struct WorkTimes {
 /// more is small change.
 LocalStepsChoice choose_work(const WorkTimes& times, bool free_running);
 
-/// `--work auto` on machines of known speed, by agent (docs/reference/simulated-machines.md). An agent
-/// goes by its own times and by two numbers that each neighbour would tell once: how long a local
-/// step takes it, and how long that and its slowest message.
+/// `--work auto` on machines of known speed, by agent (docs/reference/simulated-machines.md). An
+/// agent goes by its own times and by two numbers that each neighbour would tell once: how long a
+/// local step takes it, and how long that and its slowest message.
 std::vector<LocalStepsChoice> choose_work(const Config& config, const Instance& instance,
                                           const Machines& machines);
 

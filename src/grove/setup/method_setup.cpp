@@ -97,7 +97,8 @@ DruidOptions druid_options(const Config& config, const Instance& instance, Agent
 }
 
 /// Beyond, the few d x d matrices that curvature adds to an agent's one are no longer small change.
-constexpr Index largest_full_weight = 16'000;  ///< coefficients; a curvature is then 0.5 GB on a link
+constexpr Index largest_full_weight =
+    16'000;  ///< coefficients; a curvature is then 0.5 GB on a link
 constexpr Index largest_with_curvature = 2000;
 
 bool is_automatic(const WorkSpec& work) { return work.meaning() && work.meaning()->automatic; }
@@ -147,15 +148,12 @@ Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& s
                                           "coefficients; expected at most {}",
                                           form.rank, instance.dimension())};
   for (std::uint32_t i = 0; i < config.agents; ++i) {
-    setup.options.emplace_back(
-        DruidOptions{.coupling = {.kind = config.link,
-                                  .weighting = form,
-                                  .relaxation = published_relaxation},
-                     .prox = given_prox(config, AgentId{i}),
-                     .theta_penalty = config.theta_penalty,
-                     .solver = ProximalNewtonSteps{
-                         .sampling = sampling_of(config),
-                         .stop_when_quadratic = is_automatic(config.work)}});
+    setup.options.emplace_back(DruidOptions{
+        .coupling = {.kind = config.link, .weighting = form, .relaxation = published_relaxation},
+        .prox = given_prox(config, AgentId{i}),
+        .theta_penalty = config.theta_penalty,
+        .solver = ProximalNewtonSteps{.sampling = sampling_of(config),
+                                      .stop_when_quadratic = is_automatic(config.work)}});
   }
   return success();
 }
@@ -377,8 +375,7 @@ Result<MethodSetup> set_up_method(const Config& given, const Instance& instance)
         tuned && !tuned->base)
       tuned->base = 2 * config.penalty;
     for (std::uint32_t i = 0; i < instance.agents(); ++i)
-      setup.options.emplace_back(
-          druid_options(config, instance, AgentId{i}, setup.work_loads[i]));
+      setup.options.emplace_back(druid_options(config, instance, AgentId{i}, setup.work_loads[i]));
     note_clamped_batches(config, instance, setup.notes);
     note_linearized_bound(config, instance, setup);
   } else {

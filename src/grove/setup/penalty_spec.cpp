@@ -57,7 +57,8 @@ Option penalty_option(const OptionText& text, PenaltySpec& target) {
 }
 
 LinkWeightForm automatic_form(Index dimension, bool kinks) {
-  if (dimension <= (kinks ? largest_full_with_kinks : largest_full_dimension)) return {LinkWeightShape::full};
+  if (dimension <= (kinks ? largest_full_with_kinks : largest_full_dimension))
+    return {LinkWeightShape::full};
   return {LinkWeightShape::low_rank, automatic_rank};
 }
 

@@ -10,9 +10,9 @@ namespace grove {
 
 /// v of Theorem 1. With every agent active z = (x_i + x_j) / 2 at all times (Lemma 1).
 struct NetworkState {
-  std::vector<Vector> x;      ///< by agent
-  std::vector<Vector> z;      ///< by edge, in the order of graph.edges()
-  std::vector<Vector> alpha;  ///< by edge: dual variable of x_i = x_j, i < j
+  std::vector<Vector> x;                ///< by agent
+  std::vector<Vector> z;                ///< by edge, in the order of graph.edges()
+  std::vector<Vector> alpha;            ///< by edge: dual variable of x_i = x_j, i < j
   std::optional<Vector> theta, lambda;  ///< where a regularizer is held
 };
 

@@ -45,7 +45,7 @@ class AsyncRun final : public AsyncRuntime {
   Agent& agent(AgentId id) const { return *agents_[id.value - own_.first]; }
 
   MPI_Comm messages_ = MPI_COMM_NULL;  ///< between agents
-  MPI_Comm votes_ = MPI_COMM_NULL;   ///< of stop votes
+  MPI_Comm votes_ = MPI_COMM_NULL;     ///< of stop votes
   AgentRange own_;
   std::vector<std::unique_ptr<Agent>> agents_;
   std::vector<int> work_loads_;  ///< of own agents

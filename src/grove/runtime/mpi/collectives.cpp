@@ -36,8 +36,8 @@ int words_of(const MessageBuffer& buffer) { return static_cast<int>(buffer.size(
 void take(MPI_Message& matched, const MPI_Status& status, MessageBuffer& buffer) {
   int words = 0;
   MPI_Get_count(&status, MPI_UINT64_T, &words);
-  MPI_Mrecv(buffer.receive_into(8 * static_cast<std::size_t>(words)), words, MPI_UINT64_T,
-            &matched, MPI_STATUS_IGNORE);
+  MPI_Mrecv(buffer.receive_into(8 * static_cast<std::size_t>(words)), words, MPI_UINT64_T, &matched,
+            MPI_STATUS_IGNORE);
 }
 
 }  // namespace
