@@ -60,7 +60,7 @@ class LinkWeight {
   std::span<const float> numbers() const { return numbers_; }
 
   void add_product(double factor, const Vector& v, Vector& result) const;  ///< += factor C v
-  /// Two products in one pass over the numbers; each is bit-equal to add_product with factor 1.
+  /// Two products in one pass over the numbers; either has the same bits in the other order.
   void add_products(const std::array<const Vector*, 2>& vs,
                     const std::array<Vector*, 2>& results) const;
   /// lower += factor C, on the lower triangle; the upper triangle is undefined afterwards.

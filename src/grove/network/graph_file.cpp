@@ -45,7 +45,9 @@ std::optional<EdgeLine> parse_line(std::string_view text, std::size_t line) {
   const auto first = parse_agent(words[0]), second = parse_agent(words[1]);
   if (!first || !second) return std::nullopt;
   EdgeLine result{.edge = {*first, *second}, .weight = std::nullopt, .line = line};
-  if (words.size() == 3 && !(result.weight = parse_double(words[2]))) return std::nullopt;
+  if (words.size() == 2) return result;
+  result.weight = parse_double(words[2]);
+  if (!result.weight) return std::nullopt;
   return result;
 }
 
@@ -63,13 +65,15 @@ std::optional<Error> excess(const std::vector<EdgeLine>& lines, std::size_t agen
       return error_at(
           file, line.line,
           fmt::format("the weight is {}; expected a number above 0 and at most 1", *line.weight));
-    for (const AgentId agent : {line.edge.first, line.edge.second})
-      if ((sums[agent.value] += *line.weight) > 1 + rounding)
+    for (const AgentId agent : {line.edge.first, line.edge.second}) {
+      sums[agent.value] += *line.weight;
+      if (sums[agent.value] > 1 + rounding)
         return error_at(
             file, line.line,
             fmt::format("weights at agent {} sum to {:.12g} with this line; expected at "
                         "most 1, the rest being the agent's own weight",
                         agent.value, sums[agent.value]));
+    }
   }
   return std::nullopt;
 }

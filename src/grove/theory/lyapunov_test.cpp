@@ -45,6 +45,7 @@ TEST(Lyapunov, WeighsEveryPartAsTheTheoremDoes) {
   const NetworkState zero = start_state(graph, scalar(0), true);
   NetworkState state = zero;
   state.x = {scalar(1), scalar(2), scalar(4)};
+  state.z = {scalar(1.5), scalar(3)};
   state.alpha[0] = scalar(1);
   state.theta = scalar(2);
   state.lambda = scalar(6);
@@ -55,7 +56,9 @@ TEST(Lyapunov, WeighsEveryPartAsTheTheoremDoes) {
   EXPECT_DOUBLE_EQ(lyapunov(graph, weights, state, zero), 113 + (9 + 1) + 48 + 25);
 }
 
-// One round with everyone active: alpha += (mu/2)(x_i - x_j), lambda += mu_theta (x_q - theta).
+// One round with everyone active: alpha += (mu/2)(x_i - x_j), lambda += mu_theta (x_q - theta), and
+// z = (x_i + x_j)/2. Then agent 2 alone moves from 4 to 5: z of its link goes halfway from 3 to 5,
+// and alpha by mu times as much.
 TEST(Lyapunov, FollowsTheDualsOfActiveLinksOnly) {
   const Graph graph = path_of_three();
   const LyapunovWeights weights{
@@ -70,7 +73,9 @@ TEST(Lyapunov, FollowsTheDualsOfActiveLinksOnly) {
   follow_round(graph, weights, {scalar(1), scalar(2), scalar(5)}, &theta, {false, false, true},
                state);
   EXPECT_EQ(state.alpha[0][0], -1);
-  EXPECT_EQ(state.alpha[1][0], -5);
+  EXPECT_EQ(state.alpha[1][0], -4);
+  EXPECT_EQ(state.z[0][0], 1.5);
+  EXPECT_EQ(state.z[1][0], 4);
   EXPECT_EQ((*state.lambda)[0], 2);
 }
 
