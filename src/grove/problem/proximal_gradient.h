@@ -4,9 +4,8 @@
 
 namespace grove {
 
-/// The minimizer of f + r by accelerated proximal gradient steps (FISTA) that restart where
-/// momentum leads uphill (O'Donoghue and Candes 2015): for an r of which only value and prox are
-/// known.
+/// The minimizer of f + r by accelerated proximal gradient steps (FISTA), with a restart where
+/// momentum leads uphill (O'Donoghue and Candes 2015). It needs only value and prox of r.
 Result<ReferenceSolution> solve_by_proximal_gradient(const Objective& objective,
                                                      const Regularizer& regularizer,
                                                      const ReferenceOptions& options);

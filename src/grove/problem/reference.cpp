@@ -4,8 +4,10 @@
 #include <cassert>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <Eigen/Cholesky>
 
 #include "grove/problem/proximal_gradient.h"
 #include "grove/problem/quadratic_model.h"
@@ -55,6 +57,7 @@ class ProximalNewton {
   bool escapes(const Iterate& current, const Vector& target, double curvature_left);
   Result<ReferenceSolution> settled(const Iterate& current, const Vector& target, double predicted);
   ReferenceSolution solution(const Iterate& iterate) const;
+  bool is_unique(const Iterate& iterate) const;
   Error no_minimizer() const;
   Error not_found(const Iterate& current) const;
 
@@ -197,7 +200,26 @@ ReferenceSolution ProximalNewton::solution(const Iterate& iterate) const {
   return {.x = iterate.x,
           .objective = iterate.value,
           .residual = iterate.residual,
-          .iterations = iterations_};
+          .iterations = iterations_,
+          .unique = !dense_ || is_unique(iterate)};
+}
+
+/// Whether the Hessian is positive definite on the coordinates where r lets x move both ways.
+bool ProximalNewton::is_unique(const Iterate& iterate) const {
+  constexpr Index most = 500;         // the factorization is cubic
+  constexpr double rounding = 1e-11;  // of a pivot, relative to its diagonal entry
+  std::vector<Index> free;
+  for (Index k = 0; k < iterate.x.size(); ++k)
+    if (regularizer_.free_at(k, 1 / smoothness_, iterate.x[k] - iterate.gradient[k] / smoothness_))
+      free.push_back(k);
+  if (free.empty() || static_cast<Index>(free.size()) > most) return true;
+  Matrix block = iterate.hessian(free, free);
+  const Vector diagonal = block.diagonal();
+  if (!(diagonal.minCoeff() > 0)) return false;
+  const Vector scale = diagonal.cwiseSqrt().cwiseInverse();
+  block = scale.asDiagonal() * block * scale.asDiagonal();
+  const Eigen::LDLT<Matrix> factor(block);
+  return factor.vectorD().minCoeff() > rounding;
 }
 
 Error ProximalNewton::no_minimizer() const {

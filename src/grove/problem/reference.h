@@ -17,6 +17,9 @@ struct ReferenceSolution {
   double objective = 0;  ///< f(x) + r(x)
   double residual = 0;   ///< see stationarity()
   int iterations = 0;
+  /// False: f + r is constant along a line through x, so that x is one optimum of many. Found from
+  /// the Hessian on the free set, up to 500 coefficients.
+  bool unique = true;
 };
 
 /// Norm of L (x - prox_{r/L}(x - grad/L)): zero exactly at a minimizer of f + r, |grad f| without

@@ -60,6 +60,7 @@ struct ProblemSummary {
 struct ReferenceSummary {
   double objective = 0;
   Vector solution;
+  bool unique = true;  ///< false: one optimum of many
 };
 
 struct AgentSummary {

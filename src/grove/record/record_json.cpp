@@ -184,7 +184,7 @@ RunRecord read_record(const json& from) {
       record.events.push_back({row.at("round"), row.at("agent"), row.at("what"), row.at("why")});
   if (const json& reference = from.at("reference"); !reference.is_null())
     record.reference = {number_from(reference.at("objective")),
-                        vector_from(reference.at("solution"))};
+                        vector_from(reference.at("solution")), reference.value("unique", true)};
   record.solution = vector_from(from.at("solution"));
   record.objective = number_from(from.at("objective"));
   from.at("nonzeros").get_to(record.nonzeros);
@@ -225,7 +225,8 @@ json to_json(const RunRecord& record) {
   for (const AgentSummary& agent : record.agents) result["agents"].push_back(agent_json(agent));
   if (record.reference)
     result["reference"] = {{"objective", number(record.reference->objective)},
-                           {"solution", vector_json(record.reference->solution)}};
+                           {"solution", vector_json(record.reference->solution)},
+                           {"unique", record.reference->unique}};
   for (const Vector& estimate : record.estimates)
     result["estimates"].push_back(vector_json(estimate));
   for (const TracePoint& point : record.trace) result["trace"].push_back(trace_json(point));

@@ -50,9 +50,15 @@ std::string objective_text(const RunRecord& record) {
 }
 
 /// How near the run came to the optimum and the agents to each other.
-std::string accuracy_text(const TracePoint& first, const TracePoint& last) {
+std::string accuracy_text(const RunRecord& record) {
+  const TracePoint &first = record.trace.front(), &last = record.trace.back();
   std::string text;
-  if (last.relative_error)
+  if (record.reference && !record.reference->unique)
+    text +=
+        "  error       the optimum is not unique: the objective is flat in some directions, and "
+        "its "
+        "gap\n              tells how good the model is\n";
+  else if (last.relative_error)
     text += fmt::format("  error       {:.3e} of the squared distance to the optimum is left\n",
                         *last.relative_error);
   text += fmt::format(
@@ -103,7 +109,7 @@ std::string summary_text(const RunRecord& record) {
   text += objective_text(record);
   text += fmt::format("  model       {} of {} coefficients are not zero\n", record.nonzeros,
                       record.problem.features);
-  text += accuracy_text(record.trace.front(), last);
+  text += accuracy_text(record);
   text += cost_text(last.cost);
   if (last.simulated_seconds)
     text += fmt::format("  simulated   {} on machines of relative speed {:.3g} to {:.3g}\n",

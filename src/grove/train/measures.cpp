@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "grove/problem/quadratic_model.h"
+
 namespace grove {
 namespace {
 
@@ -58,6 +60,29 @@ double Measurer::worst_objective(const Estimates& estimates) {
     worst = std::max(worst, penalty.value(x) + instance_.mean->evaluate(x, Batch::all(), nullptr,
                                                                         nullptr, scratch_));
   return worst;
+}
+
+double Measurer::estimated_gap(const Vector& x) {
+  constexpr double damping = 1e-12;  // of the diagonal: flat directions have no curvature
+  Matrix hessian;
+  const double value = instance_.mean->evaluate(x, Batch::all(), &gradient_, &hessian, scratch_) +
+                       instance_.regularizer.value(x);
+  const Vector ridge = Vector::Constant(x.size(), damping * hessian.diagonal().maxCoeff());
+  const double residual = stationarity(x, gradient_, instance_.regularizer, smoothness_);
+  QuadraticScratch scratch;
+  const Vector target = minimize({.center = x,
+                                  .gradient = gradient_,
+                                  .curvature = DenseCurvature(hessian, ridge),
+                                  .regularizer = instance_.regularizer,
+                                  .smoothness = smoothness_,
+                                  .tolerance = 1e-3 * residual},
+                                 scratch);
+  // Without the model's quadratic term: twice the decrease, where the target is its minimizer.
+  const double predicted = instance_.regularizer.value(x) - instance_.regularizer.value(target) -
+                           gradient_.dot(target - x);
+  const double gained = value - instance_.objective_at(target);
+  if (!(gained <= predicted)) return std::numeric_limits<double>::infinity();
+  return predicted;
 }
 
 Measures Measurer::measure(const Estimates& estimates) {

@@ -59,6 +59,11 @@ class Measurer {
   /// satisfy, are left out. It takes a pass over all data for every agent.
   double worst_objective(const Estimates& estimates);
 
+  /// An estimate of the objective's gap at x that is above the gap where the local quadratic model
+  /// holds: twice the decrease that a proximal Newton step predicts. Infinite where the step gains
+  /// more than that. It takes a Hessian over all data.
+  double estimated_gap(const Vector& x);
+
   /// What turns a gradient into a step: the smoothness constant of the mean, where it has one.
   double smoothness() const { return smoothness_; }
 

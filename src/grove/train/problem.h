@@ -20,7 +20,7 @@ class Problem {
  public:
   /// Samples in the caller's memory; features are not copied, and have to outlive the problem and
   /// its runs. The loss, penalties, number of agents and how samples reach them are Options. For a
-  /// classification the targets have two values, the smaller of which stands for class 0. Refuses
+  /// classification the targets have two values; the smaller one stands for class 0. Refuses
   /// sizes that do not fit, and numbers that are not finite, by row.
   static Result<Problem> from_samples(const FeatureView& features, std::span<const double> targets);
 

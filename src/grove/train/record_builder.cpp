@@ -104,7 +104,9 @@ void build_record(RunRecord& record, const RecordInputs& closing) {
   record.problem = summarize(problem.instance);
   record.agents = summarize_agents(problem.instance, setup);
   record.notes = notes_of(problem, setup);
-  if (problem.reference) record.reference = {problem.reference->objective, problem.reference->x};
+  if (problem.reference)
+    record.reference = {problem.reference->objective, problem.reference->x,
+                        problem.reference->unique};
   record.objective = measures.objective;
   record.nonzeros = static_cast<std::uint64_t>(measures.nonzeros);
   record.solution = measures.solution;

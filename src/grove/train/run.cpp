@@ -38,6 +38,9 @@ std::unique_ptr<Runtime> make_runtime(const MethodSetup& setup, const RunContext
                        .machines = setup.machines});
 }
 
+/// A look at the objective of every agent and at a Hessian costs as much as a round or two.
+constexpr Round rounds_between_looks = 4;
+
 /// One training run: plays rounds, measures them and writes the record.
 class Training {
  public:
@@ -86,14 +89,35 @@ class Training {
     return status.has_value();
   }
 
-  std::optional<RunStatus> verdict(const Stopping& stopping) const {
+  std::optional<RunStatus> verdict(const Stopping& stopping) {
     if (stopping.diverged(measures_)) return RunStatus::diverged;
     if (!is_druid(config_.method) && setup_.beyond_bound && Stopping::wanders(record_.trace))
       return RunStatus::diverged;
-    if (stopping.converged(measures_)) return RunStatus::converged;
+    if (stopping.converged(measures_) || objective_converged()) return RunStatus::converged;
     if (runtime_->round() >= config_.rounds) return RunStatus::round_limit;
     if (hooks_.interrupted()) return RunStatus::interrupted;
     return std::nullopt;
+  }
+
+  /// Where the optimum is not unique, agents agree late along the directions in which the objective
+  /// is flat, and need not: there the objective decides. The network's answer and every agent's own
+  /// model have a gap within the tolerance, by an estimate that needs no optimum.
+  bool objective_converged() {
+    const Round round = runtime_->round();
+    if (config_.tolerance <= 0 || !looks_at_objective(round) || measured_round_ != round)
+      return false;
+    const double goal = config_.tolerance * (record_.trace.front().objective - measures_.objective);
+    const auto before =
+        std::ranges::find(record_.trace, round - rounds_between_looks, &TracePoint::round);
+    if (before == record_.trace.end() || !(before->objective - measures_.objective <= goal))
+      return false;
+    return measurer_.worst_objective(estimates_) - measures_.objective <= goal &&
+           measurer_.estimated_gap(measures_.solution) <= goal;
+  }
+
+  bool looks_at_objective(Round round) const {
+    const bool flat = problem_.reference && !problem_.reference->unique;
+    return flat && round > rounds_between_looks && round % rounds_between_looks == 0;
   }
 
   /// All processes must end in the same round: they settle it when they have measured, together.
@@ -134,6 +158,7 @@ class Training {
     const Round round = runtime_->round();
     if (cluster_ != nullptr || setup_.beyond_bound || !config_.checkpoint.empty()) return false;
     if (round >= config_.rounds || round % now_and_then == 0) return false;
+    if (looks_at_objective(round)) return false;
     const Agreement now = measurer_.agreement(runtime_->estimates());
     return std::isfinite(now.consensus_error) && !stopping.agreed(now);
   }
