@@ -1,26 +1,16 @@
 #include "memory.h"
 
 #include <malloc.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <limits>
 
+#include "grove/base/page_advice.h"
+
 namespace grove::app {
 namespace {
-
-/// The whole large pages between the two.
-void advise_large_pages(char* begin, const char* end) {
-  constexpr std::ptrdiff_t large_page = std::ptrdiff_t{2} << 20;
-  const auto into_page =
-      static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(begin) % large_page);
-  if (into_page > 0) begin += large_page - into_page;
-  const std::ptrdiff_t pages = (end - begin) / large_page;
-  if (pages > 0) ::madvise(begin, static_cast<std::size_t>(pages * large_page), MADV_HUGEPAGE);
-}
 
 char* heap_end() { return static_cast<char*>(::sbrk(0)); }
 
@@ -37,7 +27,7 @@ void prepare_memory() {
   auto* const any = static_cast<volatile char*>(std::malloc(largest_threshold / 2));
   if (any != nullptr) *any = 0;  // or the compiler would leave both out
   std::free(const_cast<char*>(any));
-  advise_large_pages(before, heap_end());
+  advise_large_pages(before, static_cast<std::size_t>(heap_end() - before));
 }
 
 }  // namespace grove::app

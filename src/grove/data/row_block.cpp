@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <span>
 
 #include <fmt/format.h>
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
-#include <sys/mman.h>
+
+#include "grove/base/page_advice.h"
 
 namespace grove {
 namespace {
@@ -33,32 +33,6 @@ Shape shape_of(const std::vector<GatheredRows>& parts) {
   return shape;
 }
 
-/// The whole pages that an array lies in, but for the last.
-template <class T>
-std::span<std::byte> pages_of(T* array, std::size_t size) {
-  constexpr std::uintptr_t page = 4096;
-  const std::uintptr_t into_page = reinterpret_cast<std::uintptr_t>(array) % page;
-  return {reinterpret_cast<std::byte*>(array) - into_page,
-          (into_page + size * sizeof(T)) / page * page};
-}
-
-// Memory that nobody has touched yet stops a program at every 4 KiB of it, which takes as long as
-// parsing. Both of these are only advice: nothing to check.
-
-/// Asks for large pages under an array.
-template <class T>
-void advise_large_pages(T* array, std::size_t size) {
-  if (const auto pages = pages_of(array, size); !pages.empty())
-    ::madvise(pages.data(), pages.size(), MADV_HUGEPAGE);
-}
-
-/// Gets the pages of an array that is about to be filled, all at once.
-template <class T>
-void get_pages(T* array, std::size_t size) {
-  if (const auto pages = pages_of(array, size); !pages.empty())
-    ::madvise(pages.data(), pages.size(), MADV_POPULATE_WRITE);
-}
-
 /// With room for many blocks like the first that goes into it.
 GatheredRows room_for_many_like(const RowBlock& first) {
   constexpr std::size_t times = 128;
@@ -67,8 +41,8 @@ GatheredRows room_for_many_like(const RowBlock& first) {
   rows.row_ends.reserve(times * first.row_ends.size());
   const std::size_t room = times * first.values.size();
   rows.entries.reserve(static_cast<Index>(room));
-  advise_large_pages(rows.entries.indexPtr(), room);
-  advise_large_pages(rows.entries.valuePtr(), room);
+  advise_large_pages(rows.entries.indexPtr(), room * sizeof(*rows.entries.indexPtr()));
+  advise_large_pages(rows.entries.valuePtr(), room * sizeof(*rows.entries.valuePtr()));
   return rows;
 }
 
@@ -108,14 +82,15 @@ void copy_labels(const Rows& rows, Vector& targets) {
 /// The matrix is allocated without touching it, so its pages become resident only as rows arrive.
 DenseRows join_dense(std::vector<GatheredRows>& parts, const Shape& shape, Vector& targets) {
   DenseRows matrix(static_cast<Index>(shape.rows), shape.columns);
-  advise_large_pages(matrix.data(), static_cast<std::size_t>(matrix.size()));
+  advise_large_pages(matrix.data(), static_cast<std::size_t>(matrix.size()) * sizeof(double));
   copy_rows(parts, [&](const Rows& rows) {
     copy_labels(rows, targets);
     const std::int32_t* const columns = rows.part.entries.indexPtr();
     const double* const values = rows.part.entries.valuePtr();
     std::size_t entry = rows.entries_before(rows.first);
-    get_pages(&matrix(rows.row + static_cast<Index>(rows.first), 0),
-              (rows.last - rows.first) * static_cast<std::size_t>(matrix.cols()));
+    populate_pages(
+        &matrix(rows.row + static_cast<Index>(rows.first), 0),
+        (rows.last - rows.first) * static_cast<std::size_t>(matrix.cols()) * sizeof(double));
     for (std::size_t k = rows.first; k < rows.last; ++k) {
       const Index row = rows.row + static_cast<Index>(k);
       matrix.row(row).setZero();
@@ -136,8 +111,8 @@ SparseRows join_sparse(std::vector<GatheredRows>& parts, const Shape& shape, Vec
     return matrix;
   }
   matrix.resizeNonZeros(static_cast<Index>(shape.nonzeros));
-  advise_large_pages(matrix.valuePtr(), shape.nonzeros);
-  advise_large_pages(matrix.innerIndexPtr(), shape.nonzeros);
+  advise_large_pages(matrix.valuePtr(), shape.nonzeros * sizeof(double));
+  advise_large_pages(matrix.innerIndexPtr(), shape.nonzeros * sizeof(std::int32_t));
   matrix.outerIndexPtr()[0] = 0;
   copy_rows(parts, [&](const Rows& rows) {
     copy_labels(rows, targets);
@@ -160,8 +135,8 @@ void RowBlock::make_room(std::size_t text_bytes) {
   if (values.capacity() > 0) return;
   columns.reserve(text_bytes / usual_entry);
   values.reserve(text_bytes / usual_entry);
-  get_pages(columns.data(), columns.capacity());
-  get_pages(values.data(), values.capacity());
+  populate_pages(columns.data(), columns.capacity() * sizeof(columns[0]));
+  populate_pages(values.data(), values.capacity() * sizeof(values[0]));
 }
 
 void append(const RowBlock& from, std::vector<GatheredRows>& gathered) {
@@ -174,9 +149,9 @@ void append(const RowBlock& from, std::vector<GatheredRows>& gathered) {
   for (const std::size_t end : from.row_ends)
     to.row_ends.push_back(static_cast<std::size_t>(before) + end);
   to.entries.resize(before + std::ssize(from.columns), 0.5);  // more room than asked for, if any
-  get_pages(to.entries.indexPtr() + before, from.columns.size());
+  populate_pages(to.entries.indexPtr() + before, from.columns.size() * sizeof(from.columns[0]));
   std::ranges::copy(from.columns, to.entries.indexPtr() + before);
-  get_pages(to.entries.valuePtr() + before, from.values.size());
+  populate_pages(to.entries.valuePtr() + before, from.values.size() * sizeof(from.values[0]));
   std::ranges::copy(from.values, to.entries.valuePtr() + before);
   to.dimension = std::max(to.dimension, from.dimension);
 }
