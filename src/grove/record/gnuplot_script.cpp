@@ -205,8 +205,8 @@ class Series {
     add(fmt::format("{} using 1:2 with points pt {} ps {:.1f} lw 2 lc rgb '{}' notitle", name,
                     of_series(open_symbols, k), 1.6 + 0.9 * earlier, colour));
     const bool right = extent_.position(x, figure_.log_x) > 0.75;  // the text must not be cut off
-    const auto pairs = static_cast<double>(earlier / 2);  // texts stand alternately above and below
-    const double away = 1.3 + 1.1 * pairs;                // lines of text
+    const auto pairs = earlier / 2;  // texts stand alternately above and below
+    const double away = 1.3 + 1.1 * static_cast<double>(pairs);  // lines of text
     add(
         fmt::format("{} using 1:2:3 with labels noenhanced {} offset char {},{:.1f} tc rgb '{}' "
                     "notitle",
