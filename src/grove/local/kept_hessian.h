@@ -5,13 +5,12 @@
 
 namespace grove {
 
-/// Whether `gradient_change`, how much the gradient of f changed along a step, is what the Hessian
-/// says, but for a share of what the whole system holds against the step, of which `stiffness` is
-/// not the Hessian's.
+/// Secant test. With s the step, H the Hessian and P the penalty sum, the Hessian is still usable
+/// if |s'dg - s'Hs| <= 0.2 s'(H + P)s. The arguments are s'dg, s'(H + P)s and s'Ps.
 bool secant_test(double gradient_change, double step_curvature, double stiffness);
 
 /// The Hessian of f as an agent has it: computed somewhere on its way, over all samples or some,
-/// and kept for as long as it secant_test what the gradients do.
+/// and kept for as long as it passes the secant test.
 class KeptHessian {
  public:
   bool known() const { return hessian_.size() > 0; }

@@ -85,7 +85,7 @@ ProximalNewton::ProximalNewton(const ProximalNewtonSteps& options, const Objecti
   budget_.stop_when_quadratic = options.stop_when_quadratic;
 }
 
-/// Batches that grow need a kept Hessian: it tells whether they are large enough.
+/// Batches that grow need a kept Hessian: its secant test shows whether they are large enough.
 ProximalNewton::ProximalNewton(const NewtonSteps& options, const Objective& objective)
     : ProximalNewton(options.sampling, objective) {
   if (std::holds_alternative<FullBatches>(sampling_) ||

@@ -36,8 +36,7 @@ class RoundDriver {
   void begin_round();
   void activate_all();
   void activate(std::span<const std::uint32_t> positions);  ///< some own agents, in parallel
-  /// Gives the message between agents of which only the receiver is of this process; null if the
-  /// sender was inactive.
+  /// Returns the message of an agent of another process; null if that agent was inactive.
   using RemoteMessage = std::function<const Message*(AgentId sender, AgentId receiver)>;
   void deliver(const RemoteMessage& remote = {});
   void end_round();
