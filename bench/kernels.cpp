@@ -23,7 +23,7 @@ using bench::Row;
 std::vector<Row> loss_rows() {
   constexpr Index count = 4096;
   KeyedRandom random({.seed = 1, .purpose = Purpose::synthetic});
-  std::vector<double> margins(count), targets(count), slopes(count), curvatures(count);
+  std::vector<double> margins(count), targets(count), slopes(count), second_derivatives(count);
   for (Index k = 0; k < count; ++k) {
     margins[k] = 3 * random.normal();
     targets[k] = k % 2 == 0 ? 0 : 1;
@@ -35,19 +35,20 @@ std::vector<Row> loss_rows() {
       const LossPoint point = LogisticLoss{}.at(margins[k], targets[k]);
       sum += point.value;
       slopes[k] = point.slope;
-      curvatures[k] = point.curvature;
+      second_derivatives[k] = point.second_derivative;
     }
     total = sum;
   }};
   for (const kernels::Kernels* variant : kernels::available())
     contenders.push_back([&, variant] {
       total = variant->logistic(
-          {count, margins.data(), targets.data(), slopes.data(), curvatures.data()});
+          {count, margins.data(), targets.data(), slopes.data(), second_derivatives.data()});
     });
   const std::vector<double> seconds = bench::contest(200, contenders);
-  std::vector<Row> rows = {{"logistic loss, slope and curvature: speed over std::exp, std::log1p",
-                            seconds[0] / seconds[1], "x", 2.5},
-                           {"  standard library, per sample", seconds[0] / count * 1e9, "ns"}};
+  std::vector<Row> rows = {
+      {"logistic loss, slope and second derivative: speed over std::exp, std::log1p",
+       seconds[0] / seconds[1], "x", 2.5},
+      {"  standard library, per sample", seconds[0] / count * 1e9, "ns"}};
   for (std::size_t k = 0; k < kernels::available().size(); ++k)
     rows.push_back({fmt::format("  {}, per sample", kernels::available()[k]->name),
                     seconds[k + 1] / count * 1e9, "ns"});
@@ -64,13 +65,13 @@ Row loss_error() {
   double worst = 0;
   for (int k = 0; k < 300'000; ++k) {
     const double margin = (k % 2 == 0 ? 8 : 0.5) * random.normal(), target = 0;
-    double slope, curvature;
+    double slope, second_derivative;
     const double value =
-        kernels::available().front()->logistic({1, &margin, &target, &slope, &curvature});
+        kernels::available().front()->logistic({1, &margin, &target, &slope, &second_derivative});
     const long double odds = std::exp(static_cast<long double>(margin));
     const long double one = odds / (1 + odds), zero = 1 / (1 + odds);
-    worst = std::max(
-        {worst, ulps(value, std::log1p(odds)), ulps(slope, one), ulps(curvature, one * zero)});
+    worst = std::max({worst, ulps(value, std::log1p(odds)), ulps(slope, one),
+                      ulps(second_derivative, one * zero)});
   }
   return {"logistic loss: largest error", worst, "ulp", 4, false};
 }
@@ -117,18 +118,20 @@ std::vector<Row> sparse_rows() {
   const auto objective = make_shard_objective(std::move(samples), {});
   const Vector x = Vector::Constant(columns, 0.1);
   Vector gradient, product;
-  std::vector<double> curvatures(count);
+  std::vector<double> second_derivatives(count);
   ObjectiveScratch scratch;
-  objective->evaluate_curvatures(x, Batch::all(), nullptr, curvatures, scratch);
-  const std::vector<double> seconds = bench::contest(
-      9,
-      {[&] { objective->evaluate(x, Batch::all(), &gradient, nullptr, scratch); },
-       [&] { objective->weighted_hessian_times(curvatures, Batch::all(), x, product, scratch); }});
+  objective->evaluate_second_derivatives(x, Batch::all(), nullptr, second_derivatives, scratch);
+  const std::vector<double> seconds =
+      bench::contest(9, {[&] { objective->evaluate(x, Batch::all(), &gradient, nullptr, scratch); },
+                         [&] {
+                           objective->weighted_hessian_times(second_derivatives, Batch::all(), x,
+                                                             product, scratch);
+                         }});
   constexpr double nonzeros = count * per_row;
   return {{"sparse gradient, 50,000 x 10,000, 40 non-zeros a row: per non-zero",
            seconds[0] / nonzeros * 1e9, "ns"},
-          {"  product with its Hessian, curvatures kept: per non-zero", seconds[1] / nonzeros * 1e9,
-           "ns"}};
+          {"  product with its Hessian, second derivatives kept: per non-zero",
+           seconds[1] / nonzeros * 1e9, "ns"}};
 }
 
 /// One local Newton step of an agent: what a round costs it.

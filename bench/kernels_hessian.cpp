@@ -20,15 +20,15 @@ double flops(Index rows, Index columns) {
          static_cast<double>(columns + 1);
 }
 
-/// Rows times the square root of their curvature, 256 at a time, handed to a rank-k update.
+/// Rows times the square root of their second derivative, 256 at a time, handed to a rank-k update.
 template <class Update>
-void scaled_blocks(const DenseRows& rows, const std::vector<double>& curvatures, DenseRows& block,
-                   const Update& update) {
+void scaled_blocks(const DenseRows& rows, const std::vector<double>& second_derivatives,
+                   DenseRows& block, const Update& update) {
   for (Index begin = 0; begin < rows.rows(); begin += 256) {
     const Index count = std::min<Index>(256, rows.rows() - begin);
     block.resize(count, rows.cols());
     for (Index k = 0; k < count; ++k)
-      block.row(k) = std::sqrt(curvatures[begin + k]) * rows.row(begin + k);
+      block.row(k) = std::sqrt(second_derivatives[begin + k]) * rows.row(begin + k);
     update();
   }
 }
@@ -50,7 +50,7 @@ Speeds measure(const Shape& shape) {
   const DenseRows rows = made_up_rows(shape.rows, shape.columns);
   const DenseRows some = rows.topRows(shape.library_rows);
   const DenseShard shard(rows, false, *kernels::available().front());
-  const std::vector<double> curvatures(shape.rows, 0.2);
+  const std::vector<double> second_derivatives(shape.rows, 0.2);
   const auto d = static_cast<int>(shape.columns);
   const Matrix left = Matrix::Constant(multiplied, multiplied, 1.1), right = left;
   Matrix product(multiplied, multiplied), own, by_syrk = Matrix::Zero(d, d), by_eigen = by_syrk;
@@ -65,16 +65,16 @@ Speeds measure(const Shape& shape) {
        },
        [&] {
          for (int k = 0; k < shape.passes; ++k)
-           sum_hessian(shard, grove::Batch::all(), curvatures, own, memory);
+           sum_hessian(shard, grove::Batch::all(), second_derivatives, own, memory);
        },
        [&] {
-         scaled_blocks(some, curvatures, block, [&] {
+         scaled_blocks(some, second_derivatives, block, [&] {
            cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, d, static_cast<int>(block.rows()),
                        1, block.data(), d, 1, by_syrk.data(), d);
          });
        },
        [&] {
-         scaled_blocks(some, curvatures, block, [&] {
+         scaled_blocks(some, second_derivatives, block, [&] {
            by_eigen.selfadjointView<Eigen::Lower>().rankUpdate(block.transpose());
          });
        }});

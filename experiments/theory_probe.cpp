@@ -221,7 +221,8 @@ void name_violations(const Config& config, const PreparedProblem& problem, Theor
     found.emplace_back(
         config.l2 == 0
             ? "Assumption 2(i), strong convexity: with l2 = 0 the local objectives have no "
-              "positive curvature that holds everywhere; m_f is the least that was met at the "
+              "positive strong convexity that holds everywhere; m_f is the least that was met at "
+              "the "
               "iterates"
             : fmt::format("Assumption 2(i), strong convexity: everywhere only m_f = l2 = {:.4g} "
                           "holds; the m_f shown is the least that was met at the iterates and the "
@@ -281,7 +282,7 @@ Result<TheoryReport> examine(Config config, const PreparedProblem& problem, cons
                  "the duals of Theorem 1 are those of broadcast links; expected broadcast"};
   if (config.runtime != RuntimeKind::simulator)
     return Error{"--runtime", "a run is looked at from outside in one process; expected simulator"};
-  if (config.penalty.curvature())
+  if (config.penalty.published_form())
     return Error{"--penalty",
                  "Theorem 1 covers one scalar penalty for all links; expected a number"};
   const bool penalty_chosen = config.penalty.is_auto();

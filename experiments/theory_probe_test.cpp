@@ -112,7 +112,7 @@ TEST(Theory, NamesWhatAnInstanceViolates) {
   const auto separable = examine(config);
   ASSERT_TRUE(separable) << separable.error().text();
   const std::string text = all_violations(*separable);
-  EXPECT_NE(text.find("no positive curvature that holds everywhere"), std::string::npos);
+  EXPECT_NE(text.find("no positive strong convexity that holds everywhere"), std::string::npos);
   EXPECT_NE(text.find("m_f = 0"), std::string::npos);
   EXPECT_NE(text.find("separable"), std::string::npos);
   EXPECT_NE(text.find("partial participation"), std::string::npos);
@@ -125,7 +125,7 @@ TEST(Theory, NamesWhatAnInstanceViolates) {
   EXPECT_EQ(other.error().where, "--method");
 }
 
-TEST(Theory, SaysWhichCurvatureHoldsEverywhere) {
+TEST(Theory, SaysWhichStrongConvexityHoldsEverywhere) {
   Config config = small_path();
   config.loss = LogisticLoss{};
   const auto report = examine(config);

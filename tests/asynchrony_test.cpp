@@ -83,7 +83,7 @@ TEST_P(BothCouplings, ReachTheOptimumWhenAgentsHaveVeryDifferentSpeeds) {
   EXPECT_LT(rounds_to_optimum(simulator, checked_optimum(problem), 5000), 5000u);
 }
 
-/// Agents whose curvature lies between the penalties that the tests below use: the number of rounds
+/// Agents whose Hessian lies between the penalties that the tests below use: the number of rounds
 /// grows with the ratio of the two, whichever is larger.
 Problem gently_curved_agents() {
   Problem problem = unlike_agents(0);
@@ -106,7 +106,7 @@ TEST_P(BothCouplings, ReachTheOptimumWithUnequalParticipationWhateverTheFixedPen
   }
 }
 
-// The same with a regularizer, a penalty above the curvature, and even rarer activity.
+// The same with a regularizer, a penalty above the Hessian, and even rarer activity.
 TEST(BroadcastCoupling, ReachesTheOptimumOfAnL1ProblemWithVeryUnequalParticipation) {
   const Problem problem = unlike_agents();
   const Instance instance = problem.instance();

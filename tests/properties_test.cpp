@@ -139,8 +139,8 @@ RC_GTEST_PROP(EdgeCoupling, GradientsCancelOnceEveryoneHasSentTheSamePoint, ()) 
   RC_ASSERT(total_gradient_after_meeting(LinkKind::edge).norm() < 1e-11);
 }
 
-/// Unit Newton steps are safe without further damping on a quadratic only. Where the curvature may
-/// vanish within a step (Huber) they can cycle for ever unless eps_i covers the curvature.
+/// Unit Newton steps are safe without further damping on a quadratic only. Where the Hessian may
+/// vanish within a step (Huber) they can cycle for ever unless eps_i covers the Hessian.
 double safe_prox(const Problem& problem, const Instance& instance) {
   double prox = 0.5;
   if (std::holds_alternative<SquaredLoss>(problem.terms.loss)) return prox;
@@ -149,7 +149,7 @@ double safe_prox(const Problem& problem, const Instance& instance) {
 }
 
 // Whatever the graph, the shards, the loss, the work loads and the participation: augmented
-// DRUID-VL with damping of the order of the curvature ends at the optimum of the whole problem.
+// DRUID-VL with damping of the order of the Hessian ends at the optimum of the whole problem.
 RC_GTEST_PROP(DruidVl, ConvergesOnEveryStronglyConvexInstance, ()) {
   const auto agents = static_cast<std::size_t>(*rc::gen::inRange(1, 7));
   const Problem problem = any_problem(agents, *rc::gen::inRange(1, 4));

@@ -85,7 +85,8 @@ TEST(ResidualBalancing, ChangesNothingInRunsThatMakeProgress) {
   }
 }
 
-/// f(x) = 500 x^2 right of zero and x^2 / 2 left of it: a thousand times the curvature on one side.
+/// f(x) = 500 x^2 right of zero and x^2 / 2 left of it: a thousand times the second derivative on
+/// one side.
 class Lopsided final : public Objective {
  public:
   Index dimension() const override { return 1; }
@@ -97,8 +98,8 @@ class Lopsided final : public Objective {
     if (hessian) *hessian = Matrix::Constant(1, 1, h);
     return 0.5 * h * x[0] * x[0];
   }
-  double evaluate_curvatures(const Vector&, Batch, Vector*, std::span<double>,
-                             ObjectiveScratch&) const override {
+  double evaluate_second_derivatives(const Vector&, Batch, Vector*, std::span<double>,
+                                     ObjectiveScratch&) const override {
     return 0;
   }
   void weighted_hessian_times(std::span<const double>, Batch, const Vector&, Vector&,

@@ -43,10 +43,10 @@ Grid grid_for(const Config& config, const Instance& instance) {
   if (config.method.solves_by(LocalSolverKind::gradient_step))
     return {"prox", multiples(largest_smoothness(instance), {2, 0.5, 0.25, 0.1, 0.05, 0.02})};
   const double center =
-      config.penalty.is_auto() || config.penalty.curvature()
+      config.penalty.is_auto() || config.penalty.published_form()
           ? automatic_scalar_penalty(*instance.mean, instance.start(), instance.graph)
           : static_cast<double>(config.penalty);
-  const bool center_is_tried = !bears_curvature(config) && !config.penalty.curvature();
+  const bool center_is_tried = !can_publish_weights(config) && !config.penalty.published_form();
   return {"penalty", center_is_tried ? multiples(center, {1. / 27, 1. / 9, 1. / 3, 3, 9, 27})
                                      : multiples(center, {1. / 27, 1. / 9, 1. / 3, 1, 3, 9})};
 }

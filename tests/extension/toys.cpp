@@ -107,7 +107,7 @@ class LogCosh final : public grove::LossFunction {
     const double value = size + std::log1p(std::exp(-2 * size)) - std::log(2.0);
     return {scale_ * scale_ * value, scale_ * slope, 1 - slope * slope};
   }
-  double max_curvature() const override { return 1; }
+  double max_second_derivative() const override { return 1; }
 
  private:
   double scale_;

@@ -166,7 +166,7 @@ TEST(LockStepRecord, NamesAgentsOfOtherProcessesThatAreSeldomActive) {
   ASSERT_TRUE(simulated) << simulated.error().text();
   ASSERT_TRUE(parallel) << parallel.error().text();
   ASSERT_FALSE(parallel->explanations.empty());
-  EXPECT_NE(parallel->explanations[0].find("hardly heard: agent 9"), std::string::npos);
+  EXPECT_NE(parallel->explanations[0].find("rarely active: agent 9"), std::string::npos);
   EXPECT_EQ(essence(*parallel), essence(*simulated));
 }
 

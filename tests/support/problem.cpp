@@ -96,7 +96,7 @@ double plain_slope(const Loss& loss, double margin, double target) {
   return std::max(-delta, std::min(delta, residual));
 }
 
-double plain_curvature(const Loss& loss, double margin, double target) {
+double plain_second_derivative(const Loss& loss, double margin, double target) {
   if (std::holds_alternative<LogisticLoss>(loss)) {
     const double probability = 1 / (1 + std::exp(-margin));
     return probability * (1 - probability);
@@ -122,8 +122,8 @@ Matrix plain_hessian(const Problem& problem, std::size_t agent, const Vector& x)
   Matrix sum = Matrix::Zero(problem.dimension(), problem.dimension());
   for (Index j = 0; j < shard.count(); ++j) {
     const Vector row = row_of(problem, agent, j);
-    sum +=
-        plain_curvature(problem.terms.loss, row.dot(x), shard.targets[j]) * row * row.transpose();
+    sum += plain_second_derivative(problem.terms.loss, row.dot(x), shard.targets[j]) * row *
+           row.transpose();
   }
   sum /= static_cast<double>(shard.count());
   for (Index k = 0; k < shard.dimension(); ++k) sum(k, k) += problem.terms.l2;

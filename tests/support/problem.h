@@ -43,7 +43,7 @@ Vector row_of(const Problem& problem, std::size_t agent, Index row);
 
 // Plain loops, written from the formulas of the losses and sharing no code with the library.
 double plain_slope(const Loss& loss, double margin, double target);
-double plain_curvature(const Loss& loss, double margin, double target);
+double plain_second_derivative(const Loss& loss, double margin, double target);
 Vector plain_gradient(const Problem& problem, std::size_t agent, const Vector& x);
 Matrix plain_hessian(const Problem& problem, std::size_t agent, const Vector& x);
 

@@ -150,11 +150,11 @@ TEST_F(FileKinds, LinksStayAndWhatTheyPointToIsWritten) {
 
 TEST_F(FileKinds, DevicesAndPipesAreWrittenTo) {
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
-  std::string heard;
-  std::jthread reader([&] { heard = *read_file(folder / "pipe"); });
+  std::string received;
+  std::jthread reader([&] { received = *read_file(folder / "pipe"); });
   ASSERT_TRUE(write_file_atomically(folder / "pipe", "through"));
   reader.join();
-  EXPECT_EQ(heard, "through");
+  EXPECT_EQ(received, "through");
   EXPECT_TRUE(std::filesystem::is_fifo(folder / "pipe"));
   EXPECT_FALSE(write_file_atomically("/dev/full", "x"));
   EXPECT_TRUE(check_writable("/dev/null"));

@@ -15,7 +15,7 @@ namespace grove {
 /// or pipe stays and is written to.
 Status write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
-/// Whether write_file_atomically may succeed there, as far as can be told beforehand.
+/// Whether write_file_atomically may succeed there, as far as can be known beforehand.
 Status check_writable(const std::filesystem::path& path);
 
 Result<std::string> read_file(const std::filesystem::path& path);

@@ -11,7 +11,7 @@ namespace grove {
 namespace {
 
 /// The zero that a number out of range is rounded to; null if it is too large rather than too
-/// small, of which std::from_chars tells only that it is one of the two.
+/// small, for which std::from_chars reports only that it is one of the two.
 std::optional<double> rounded_to_zero(std::string_view number) {
   const double value = std::strtod(std::string(number).c_str(), nullptr);
   return std::abs(value) < 1 ? std::optional(value) : std::nullopt;

@@ -27,7 +27,7 @@ struct TextOptions {
   /// when parsed, more than the machines this runs on have; a file that goes past it is a
   /// decompression bomb or cannot be trained on in one process anyway.
   std::uint64_t decompressed_bytes = std::uint64_t{64} << 30;
-  /// The name whose ending tells the compression, where the file has another for the time being.
+  /// The name whose ending states the compression, where the file has another for the time being.
   std::filesystem::path named = {};
 };
 

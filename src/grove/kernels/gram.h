@@ -28,7 +28,7 @@ Panel<Set> panel_at(const double* panels, Index column, Index stride) {
 /// Rows of one panel and the one beside it, if any: at once, which halves what is spent on finding
 /// rows.
 template <class Set, int Packs, int PacksBeside>
-void scale_columns(const Rows& rows, const double* curvatures, Index column, Index first,
+void scale_columns(const Rows& rows, const double* second_derivatives, Index column, Index first,
                    double* panels) {
   constexpr Index width = Packs * Set::lanes;
   double* to = panels + column * panel_rows + first * width;
@@ -37,7 +37,7 @@ void scale_columns(const Rows& rows, const double* curvatures, Index column, Ind
     beside = panels + (column + width) * panel_rows + first * PacksBeside * Set::lanes;
   for (Index k = 0; k < rows.count; ++k) {
     const double* from = rows.row(k) + column;
-    const Pack<Set> root = splat<Set>(__builtin_sqrt(curvatures[k]));  // while stores wait
+    const Pack<Set> root = splat<Set>(__builtin_sqrt(second_derivatives[k]));  // while stores wait
 #pragma GCC unroll 3
     for (int p = 0; p < Packs; ++p, to += Set::lanes, from += Set::lanes)
       store<Set>(to, load<Set>(from) * root);
@@ -48,13 +48,14 @@ void scale_columns(const Rows& rows, const double* curvatures, Index column, Ind
 }
 
 template <class Set>
-void scale_into_panels(const Rows& rows, const double* curvatures, Index first, double* panels) {
+void scale_into_panels(const Rows& rows, const double* second_derivatives, Index first,
+                       double* panels) {
   constexpr decltype(&scale_columns<Set, 1, 0>) scale_packs[] = {
       scale_columns<Set, 1, 0>, scale_columns<Set, 2, 0>, scale_columns<Set, 3, 0>,
       scale_columns<Set, 3, 1>, scale_columns<Set, 3, 2>, scale_columns<Set, 3, 3>};
   for (Index column = 0; column < rows.stride; column += 2 * panel_width<Set>) {
     const Index packs = (rows.stride - column) / Set::lanes;
-    scale_packs[packs < 6 ? packs - 1 : 5](rows, curvatures, column, first, panels);
+    scale_packs[packs < 6 ? packs - 1 : 5](rows, second_derivatives, column, first, panels);
   }
 }
 

@@ -37,7 +37,7 @@ struct LossBlock {
   const double* margins;
   const double* targets;
   double* slopes;
-  double* curvatures;
+  double* second_derivatives;
 };
 
 /// One variant of every kernel.
@@ -55,9 +55,9 @@ struct Kernels {
   /// sum (padded) += sum_k weights[k] row k.
   void (*add_combination)(const Rows& rows, const double* weights, double* sum);
 
-  /// Writes sqrt(curvatures[k]) row k into rows [first, first + count) of a panel block, which has
-  /// room for panel_rows * stride numbers.
-  void (*scale_into_panels)(const Rows& rows, const double* curvatures, Index first,
+  /// Writes sqrt(second_derivatives[k]) row k into rows [first, first + count) of a panel block,
+  /// which has room for panel_rows * stride numbers.
+  void (*scale_into_panels)(const Rows& rows, const double* second_derivatives, Index first,
                             double* panels);
 
   /// Lower triangle of hessian (dimension x dimension, column after column) += S'S for the first

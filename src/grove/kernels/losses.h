@@ -6,7 +6,7 @@ namespace grove::kernels {
 
 template <class Set>
 struct PackedLoss {
-  Pack<Set> value, slope, curvature;
+  Pack<Set> value, slope, second_derivative;
 };
 
 /// c[0] + c[1] x + c[2] x^2 + ..., even and odd powers apart: two chains half as long, because the
@@ -97,10 +97,10 @@ struct HuberAt {
   [[gnu::always_inline]] PackedLoss<Set> operator()(Pack<Set> margin, Pack<Set> target) const {
     const Pack<Set> residual = margin - target;
     const Pack<Set> size = residual < 0 ? -residual : residual;
-    const Pack<Set> bend = splat<Set>(delta);
-    const auto inside = size <= bend;
-    return {inside ? 0.5 * residual * residual : bend * (size - 0.5 * bend),
-            inside ? residual : (residual < 0 ? -bend : bend),
+    const Pack<Set> threshold = splat<Set>(delta);
+    const auto inside = size <= threshold;
+    return {inside ? 0.5 * residual * residual : threshold * (size - 0.5 * threshold),
+            inside ? residual : (residual < 0 ? -threshold : threshold),
             inside ? splat<Set>(1) : splat<Set>(0)};
   }
 };
@@ -116,7 +116,7 @@ double each_pack(const LossBlock& block, LossAt loss_at) {
         loss_at(load<Set>(block.margins + k), load<Set>(block.targets + k));
     total += loss.value;
     store<Set>(block.slopes + k, loss.slope);
-    store<Set>(block.curvatures + k, loss.curvature);
+    store<Set>(block.second_derivatives + k, loss.second_derivative);
   }
   double sum = sum_of_lanes<Set>(total);
   Pack<Set> margin{}, target{};
@@ -128,7 +128,7 @@ double each_pack(const LossBlock& block, LossAt loss_at) {
   for (Index lane = 0; k + lane < block.count; ++lane) {
     sum += rest.value[lane];
     block.slopes[k + lane] = rest.slope[lane];
-    block.curvatures[k + lane] = rest.curvature[lane];
+    block.second_derivatives[k + lane] = rest.second_derivative[lane];
   }
   return sum;
 }

@@ -19,7 +19,7 @@ struct Samples {
 
 struct Outcome {
   double sum = 0;
-  std::vector<double> slopes, curvatures;
+  std::vector<double> slopes, second_derivatives;
 };
 
 Outcome logistic(const Kernels& kernels, const Samples& samples) {
@@ -27,18 +27,18 @@ Outcome logistic(const Kernels& kernels, const Samples& samples) {
   Outcome result{0, std::vector<double>(count), std::vector<double>(count)};
   result.sum =
       kernels.logistic({static_cast<Index>(count), samples.margins.data(), samples.targets.data(),
-                        result.slopes.data(), result.curvatures.data()});
+                        result.slopes.data(), result.second_derivatives.data()});
   return result;
 }
 
 struct Point {
-  double value, slope, curvature;
+  double value, slope, second_derivative;
 };
 
 /// One sample alone: its value is the sum.
 Point logistic_at(const Kernels& kernels, double margin, double target) {
   const Outcome one = logistic(kernels, {{margin}, {target}});
-  return {one.sum, one.slopes[0], one.curvatures[0]};
+  return {one.sum, one.slopes[0], one.second_derivatives[0]};
 }
 
 /// Distance to the exact number in units of the last place of the double next to it.
@@ -49,7 +49,7 @@ double ulps(double got, Real want) {
 }
 
 struct Exact {
-  Real value, slope, curvature;
+  Real value, slope, second_derivative;
 };
 
 /// The formulas in extended precision. For y = 1 they are those of -m and y = 0.
@@ -86,13 +86,14 @@ TEST_P(EachLossKernel, LogisticLossIsWithinFourUnitsInTheLastPlace) {
       const Exact want = exact_logistic(margin, target);
       worst.value = std::max(worst.value, ulps(got.value, want.value));
       worst.slope = std::max(worst.slope, ulps(got.slope, want.slope));
-      worst.curvature = std::max(worst.curvature, ulps(got.curvature, want.curvature));
+      worst.second_derivative =
+          std::max(worst.second_derivative, ulps(got.second_derivative, want.second_derivative));
     }
   RecordProperty("ulps", std::to_string(worst.value) + " " + std::to_string(worst.slope) + " " +
-                             std::to_string(worst.curvature));
+                             std::to_string(worst.second_derivative));
   EXPECT_LT(worst.value, 4);
   EXPECT_LT(worst.slope, 4);
-  EXPECT_LT(worst.curvature, 4);
+  EXPECT_LT(worst.second_derivative, 4);
 }
 
 // e^-m for m in (708.4, 745.2) is denormal: its own last place is the unit.
@@ -102,7 +103,7 @@ TEST_P(EachLossKernel, LogisticLossFadesThroughTheDenormals) {
     const Real want = std::exp(-static_cast<Real>(margin));
     EXPECT_LT(ulps(sure.value, want), 4) << margin;
     EXPECT_LT(ulps(sure.slope, -want), 4) << margin;
-    EXPECT_LT(ulps(sure.curvature, want), 4) << margin;
+    EXPECT_LT(ulps(sure.second_derivative, want), 4) << margin;
   }
 }
 
@@ -114,14 +115,15 @@ TEST_P(EachLossKernel, LogisticLossIsLinearAtHugeMargins) {
     const Point right = logistic_at(*GetParam(), margin, 1);
     EXPECT_EQ(right.value, 0);
     EXPECT_EQ(right.slope, 0);
-    EXPECT_EQ(right.curvature, 0);
+    EXPECT_EQ(right.second_derivative, 0);
     EXPECT_EQ(logistic_at(*GetParam(), -margin, 1).slope, -1);
   }
 }
 
 TEST_P(EachLossKernel, LossesOfWhatIsNotANumberAreNotNumbers) {
   const Point point = logistic_at(*GetParam(), std::nan(""), 0);
-  EXPECT_TRUE(std::isnan(point.value) && std::isnan(point.slope) && std::isnan(point.curvature));
+  EXPECT_TRUE(std::isnan(point.value) && std::isnan(point.slope) &&
+              std::isnan(point.second_derivative));
 }
 
 // A sample gets the same bits wherever it stands, and the sum is that of the single values.
@@ -138,7 +140,7 @@ TEST_P(EachLossKernel, ABlockOfAnyLengthIsItsSamplesOneByOne) {
     for (std::size_t k = 0; k < count; ++k) {
       const Point alone = logistic_at(*GetParam(), samples.margins[k], samples.targets[k]);
       EXPECT_EQ(block.slopes[k], alone.slope);
-      EXPECT_EQ(block.curvatures[k], alone.curvature);
+      EXPECT_EQ(block.second_derivatives[k], alone.second_derivative);
       sum += alone.value;
     }
     EXPECT_NEAR(block.sum, static_cast<double>(sum), 1e-14 * static_cast<double>(sum));
@@ -148,19 +150,19 @@ TEST_P(EachLossKernel, ABlockOfAnyLengthIsItsSamplesOneByOne) {
 // Residuals -3, 0.5, 2, -1 with delta 1: worked out by hand.
 TEST_P(EachLossKernel, SquaredAndHuberLossesOfHandWorkedResiduals) {
   const double margins[] = {-2, 1.5, 4, 0}, targets[] = {1, 1, 2, 1};
-  double slopes[4], curvatures[4];
-  const LossBlock block{4, margins, targets, slopes, curvatures};
+  double slopes[4], second_derivatives[4];
+  const LossBlock block{4, margins, targets, slopes, second_derivatives};
   EXPECT_DOUBLE_EQ(GetParam()->squared(block), 4.5 + 0.125 + 2 + 0.5);
   const double squared_slopes[] = {-3, 0.5, 2, -1};
   for (int k = 0; k < 4; ++k) {
     EXPECT_EQ(slopes[k], squared_slopes[k]);
-    EXPECT_EQ(curvatures[k], 1);
+    EXPECT_EQ(second_derivatives[k], 1);
   }
   EXPECT_DOUBLE_EQ(GetParam()->huber(1, block), 2.5 + 0.125 + 1.5 + 0.5);
-  const double huber_slopes[] = {-1, 0.5, 1, -1}, huber_curvatures[] = {0, 1, 0, 1};
+  const double huber_slopes[] = {-1, 0.5, 1, -1}, huber_second_derivatives[] = {0, 1, 0, 1};
   for (int k = 0; k < 4; ++k) {
     EXPECT_EQ(slopes[k], huber_slopes[k]);
-    EXPECT_EQ(curvatures[k], huber_curvatures[k]);
+    EXPECT_EQ(second_derivatives[k], huber_second_derivatives[k]);
   }
 }
 

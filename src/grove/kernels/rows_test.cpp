@@ -98,19 +98,19 @@ double error_of_combination(const Kernels& kernels, const Shard& shard, const Ro
 
 double error_of_gram(const Kernels& kernels, const Shard& shard, const Rows& rows) {
   const Index d = shard.features;
-  const std::vector<double> curvatures = weights(rows.count);
+  const std::vector<double> second_derivatives = weights(rows.count);
   std::vector<double> panels(panel_rows * padded(d)), hessian(d * d, 0.125);
   for (Index begin = 0; begin < rows.count; begin += 40)  // in parts, as blocks arrive
     kernels.scale_into_panels(part_of(rows, begin, std::min<Index>(40, rows.count - begin)),
-                              curvatures.data() + begin, begin, panels.data());
+                              second_derivatives.data() + begin, begin, panels.data());
   kernels.add_gram(panels.data(), rows.count, d, hessian.data(), shard.numbers);
   Real worst = 0;
   for (Index column = 0; column < d; ++column)
     for (Index row = column; row < d; ++row) {
       Real want = 0.125, size = 0.125;
       for (Index k = 0; k < rows.count; ++k) {
-        const Real term = static_cast<Real>(curvatures[k]) * shard.at(index_of(rows, k), row) *
-                          shard.at(index_of(rows, k), column);
+        const Real term = static_cast<Real>(second_derivatives[k]) *
+                          shard.at(index_of(rows, k), row) * shard.at(index_of(rows, k), column);
         want += term;
         size += std::abs(term);
       }

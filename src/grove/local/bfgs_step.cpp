@@ -8,8 +8,8 @@ namespace grove {
 
 // J starts at L I: a first step no longer than a safe gradient step.
 BfgsStepSolver::BfgsStepSolver(const Objective& objective)
-    : curvature_(objective.smoothness() *
-                 Matrix::Identity(objective.dimension(), objective.dimension())),
+    : hessian_(objective.smoothness() *
+               Matrix::Identity(objective.dimension(), objective.dimension())),
       last_x_(Vector::Zero(objective.dimension())),
       last_gradient_(Vector::Zero(objective.dimension())) {}
 
@@ -20,7 +20,7 @@ void BfgsStepSolver::solve(const LocalModel& model, const SolverTurn&, Workspace
   cost.gradient_samples += model.objective.samples();
   learn(workspace.point, workspace.gradient, workspace.trial);
   model.add_coupling(workspace.point, workspace.gradient, workspace);
-  workspace.hessian = curvature_;
+  workspace.hessian = hessian_;
   // Without a solution the step is NaN, and so the point.
   std::ignore = solve_shifted(workspace.hessian, model.penalty_sum.scalar, workspace.gradient,
                               workspace.product);
@@ -39,10 +39,10 @@ void BfgsStepSolver::learn(const Vector& x, const Vector& gradient, Vector& pred
     const double agreement = change.dot(moved);
     // Below rounding of the gradients the pair is noise, and J must stay positive definite.
     if (agreement > 1e-12 * moved.norm() * gradient.norm() && moved.norm() > 0) {
-      predicted.noalias() = curvature_ * moved;
+      predicted.noalias() = hessian_ * moved;
       const double expected = predicted.dot(moved);
-      curvature_.noalias() += change * (change.transpose() / agreement);
-      curvature_.noalias() -= predicted * (predicted.transpose() / expected);
+      hessian_.noalias() += change * (change.transpose() / agreement);
+      hessian_.noalias() -= predicted * (predicted.transpose() / expected);
     }
   }
   last_x_ = x;
@@ -51,14 +51,14 @@ void BfgsStepSolver::learn(const Vector& x, const Vector& gradient, Vector& pred
 }
 
 void BfgsStepSolver::save(ByteWriter& writer) const {
-  writer.put(std::span<const double>(curvature_.data(), curvature_.size()));
+  writer.put(std::span<const double>(hessian_.data(), hessian_.size()));
   writer.put(last_x_);
   writer.put(last_gradient_);
   writer.put(has_last_);
 }
 
 void BfgsStepSolver::load(ByteReader& reader) {
-  reader.get(std::span<double>(curvature_.data(), curvature_.size()));
+  reader.get(std::span<double>(hessian_.data(), hessian_.size()));
   reader.get(last_x_);
   reader.get(last_gradient_);
   reader.get(has_last_);

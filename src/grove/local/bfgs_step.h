@@ -15,8 +15,8 @@ class BfgsStepSolver final : public LocalSolver {
  private:
   void learn(const Vector& x, const Vector& gradient, Vector& predicted);
 
-  Matrix curvature_;  ///< J, the running approximation of the Hessian of f
-  Vector last_x_;     ///< where the previous gradient was taken
+  Matrix hessian_;  ///< J, the running approximation of the Hessian of f
+  Vector last_x_;   ///< where the previous gradient was taken
   Vector last_gradient_;
   bool has_last_ = false;
 };

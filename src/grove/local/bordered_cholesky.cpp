@@ -9,12 +9,12 @@ namespace {
 
 /// A coordinate takes f^2/2 multiplications once and little after that, a factor of f coordinates
 /// f^3/6 at several times the speed.
-Index most_apart(Index face) { return face / 12; }
+Index most_apart(Index free_set) { return free_set / 12; }
 
 }  // namespace
 
 void BorderedCholesky::make_room(Index dimension) {
-  const Index most = 2 * most_apart(dimension);  // of several faces
+  const Index most = 2 * most_apart(dimension);  // of several free sets
   columns_.resize(dimension, most);
   products_.resize(most, most);
   small_.resize(most, most);

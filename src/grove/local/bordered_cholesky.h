@@ -6,10 +6,10 @@
 
 namespace grove {
 
-/// Solves on faces that differ in a few coordinates from one, the base, on which a factor of the
-/// matrix is known: those that left are held at zero by multipliers, those that came are unknowns
-/// of their own, and a small system beside the factor tells both. What a coordinate needs for that,
-/// half a solve, is kept for the next faces. The same answers whatever is kept.
+/// Solves on free sets that differ in a few coordinates from one, the base, on which a factor of
+/// the matrix is known: those that left are held at zero by multipliers, those that came are
+/// unknowns of their own, and a small system beside the factor gives both. What a coordinate needs
+/// for that, half a solve, is kept for the next free sets. The same answers whatever is kept.
 class BorderedCholesky {
  public:
   /// The same at every call, until forget().
@@ -22,7 +22,7 @@ class BorderedCholesky {
   void make_room(Index dimension);
   void forget();  ///< another factor
 
-  /// p with M_FF p_F = right_F and 0 elsewhere, where the face F is the base but for the
+  /// p with M_FF p_F = right_F and 0 elsewhere, where the free set F is the base but for the
   /// coordinates `apart` (ascending). False, and p anything, where a new factor is the better way.
   bool solve(const Factored& factored, const std::vector<Index>& apart, const Vector& right,
              Vector& p);

@@ -31,10 +31,10 @@ bool conjugate_gradients(const Times& times, const Precondition& precondition, c
   double squares = scratch.residual.dot(scratch.preconditioned);
   for (Index k = 0; k < limits.steps; ++k) {
     times(scratch.direction, scratch.product);
-    const double curvature = scratch.direction.dot(scratch.product);
-    if (!(curvature > 0) || !std::isfinite(curvature))
+    const double direction_curvature = scratch.direction.dot(scratch.product);
+    if (!(direction_curvature > 0) || !std::isfinite(direction_curvature))
       return false;  // rounding ate a small eigenvalue
-    const double length = squares / curvature;
+    const double length = squares / direction_curvature;
     p += length * scratch.direction;
     scratch.residual -= length * scratch.product;
     if (scratch.residual.norm() <= limits.tolerance) return true;

@@ -41,13 +41,13 @@ Index KeptHessian::compute_sketch(const Objective& objective, const Vector& at,
   return computed;
 }
 
-/// Couplings change only when a curvature was told anew.
-void KeptHessian::update_system(const QuadraticTerm& stiffness) {
-  if (system_valid_ && stiffness.scalar == penalty_scalar_ && stiffness.version == penalty_version_)
+/// The penalty sum changes only when a weight is published anew.
+void KeptHessian::update_system(const QuadraticTerm& penalty) {
+  if (system_valid_ && penalty.scalar == penalty_scalar_ && penalty.version == penalty_version_)
     return;
-  penalty_scalar_ = stiffness.scalar;
-  penalty_version_ = stiffness.version;
-  system_.set(hessian_, stiffness);
+  penalty_scalar_ = penalty.scalar;
+  penalty_version_ = penalty.version;
+  system_.set(hessian_, penalty);
   system_valid_ = true;
 }
 
@@ -58,7 +58,7 @@ const Vector& KeptHessian::target(const LocalModel& model, const Vector& v, cons
   const double residual = stationarity(v, gradient, model.regularizer, smoothness);
   return minimize({.center = v,
                    .gradient = gradient,
-                   .curvature = system_,
+                   .hessian = system_,
                    .regularizer = model.regularizer,
                    .smoothness = smoothness,
                    .tolerance = local_accuracy * residual},
@@ -75,9 +75,8 @@ double KeptHessian::step_curvature(const Vector& step, Vector& buffer) const {
   return step.dot(buffer);
 }
 
-bool secant_test(double gradient_change, double step_curvature, double stiffness) {
-  return std::abs(gradient_change - (step_curvature - stiffness)) <=
-         tolerated_error * step_curvature;
+bool secant_test(double gradient_change, double step_curvature, double penalty) {
+  return std::abs(gradient_change - (step_curvature - penalty)) <= tolerated_error * step_curvature;
 }
 
 void KeptHessian::save(ByteWriter& writer) const {

@@ -271,8 +271,8 @@ class Overflowing final : public Objective {
     if (hessian) *hessian = matrix_of(INFINITY, 0, 0, INFINITY);
     return 0.5 * x.squaredNorm();
   }
-  double evaluate_curvatures(const Vector& x, Batch batch, Vector* gradient, std::span<double>,
-                             ObjectiveScratch& scratch) const override {
+  double evaluate_second_derivatives(const Vector& x, Batch batch, Vector* gradient,
+                                     std::span<double>, ObjectiveScratch& scratch) const override {
     return evaluate(x, batch, gradient, nullptr, scratch);
   }
   void weighted_hessian_times(std::span<const double>, Batch, const Vector& direction,

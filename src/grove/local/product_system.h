@@ -26,14 +26,14 @@ class PairedInverse {
 
   struct Pair {
     Vector direction, product;
-    double curvature = 0;  ///< direction'product > 0
+    double direction_curvature = 0;  ///< direction'product > 0
   };
   std::vector<Pair> pairs_;  ///< buffers; the first used_ of them count
   std::size_t used_ = 0;
   mutable std::vector<double> shares_;
 };
 
-/// Newton systems (Hess f + stiffness I) p = right of one agent, solved with products alone, in
+/// Newton systems (Hess f + penalty I) p = right of one agent, solved with products alone, in
 /// time proportional to the non-zeros of the shard. Preconditioned by what the system before showed
 /// of its eigenvalues.
 class ProductSystem {
@@ -42,7 +42,7 @@ class ProductSystem {
   double take(const Objective& objective, const Vector& x, Batch batch, Vector* gradient,
               ObjectiveScratch& scratch);
 
-  /// Replaces `vector` by (Hess f + stiffness I)^{-1} vector, up to a residual of tolerance. The
+  /// Replaces `vector` by (Hess f + penalty I)^{-1} vector, up to a residual of tolerance. The
   /// batch is that of take().
   void solve(const LocalModel& model, Batch batch, double tolerance, ObjectiveScratch& scratch,
              Vector& vector);
@@ -51,8 +51,8 @@ class ProductSystem {
   void load(ByteReader& reader, Index dimension) { known_.load(reader, dimension); }
 
  private:
-  std::vector<double> curvatures_;  ///< of every sample of the batch
-  PairedInverse known_, next_;      ///< from the last system; from the present one
+  std::vector<double> second_derivatives_;  ///< of every sample of the batch
+  PairedInverse known_, next_;              ///< from the last system; from the present one
   ConjugateScratch scratch_;
   Vector solution_;
 };

@@ -8,12 +8,12 @@
 namespace grove {
 namespace {
 
-/// On a face of f coordinates a factorization takes f^3/3 multiplications, a step of conjugate
+/// On a free set of f coordinates a factorization takes f^3/3 multiplications, a step of conjugate
 /// gradients f (d + f); the former run several times as fast, as they do not wait for memory: d/35
-/// steps on the whole face take as long as a factorization at d = 123, 300 and 784
+/// steps on the whole free set take as long as a factorization at d = 123, 300 and 784
 /// (docs/decisions/kernels.md). Beyond this many a new factor is cheaper.
-Index worthwhile_steps(Index face, Index dimension) {
-  return face * face / (20 * (dimension + face));
+Index worthwhile_steps(Index free_set, Index dimension) {
+  return free_set * free_set / (20 * (dimension + free_set));
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ void ReusedCholesky::times(const Vector& direction, Vector& product) const {
     add_symmetric_product(matrix_, direction, product);
     return;
   }
-  // A step on a small face: most columns meet a zero.
+  // A step on a small free set: most columns meet a zero.
   for (Index k = 0; k < direction.size(); ++k)
     if (direction[k] != 0) add_column(matrix_, k, direction[k], product);
 }
@@ -51,18 +51,18 @@ void ReusedCholesky::sweep(const Regularizer& regularizer, Vector& point, Vector
   sweep_coordinates(matrix_, regularizer, point, slope);
 }
 
-void ReusedCholesky::solve(const std::vector<Index>& face, const Vector& right, double tolerance,
-                           Vector& p) const {
+void ReusedCholesky::solve(const std::vector<Index>& free_set, const Vector& right,
+                           double tolerance, Vector& p) const {
   changed_.clear();
-  std::ranges::set_symmetric_difference(face, base_, std::back_inserter(changed_));
+  std::ranges::set_symmetric_difference(free_set, base_, std::back_inserter(changed_));
   const bool factored = factor_valid_ && changed_.empty();
   if (!factored && factor_valid_ && bordered_.solve({matrix_, factor(), base_}, changed_, right, p))
     return;
-  if (!factored && !factor_valid_ && refinement_pays(std::ssize(face)) &&
-      refine(face, right, tolerance, p))
+  if (!factored && !factor_valid_ && refinement_pays(std::ssize(free_set)) &&
+      refine(free_set, right, tolerance, p))
     return;
   if (!factored) {
-    base_ = face;
+    base_ = free_set;
     factorize(matrix_, base_, factor());
     bordered_.forget();
     factor_valid_ = true;
@@ -71,16 +71,16 @@ void ReusedCholesky::solve(const std::vector<Index>& face, const Vector& right, 
   solve_factored(factor(), base_, right, packed_, p);
 }
 
-/// Every coordinate that only one of the two faces has costs about one step more.
-bool ReusedCholesky::refinement_pays(Index face) const {
-  return !base_.empty() && std::ssize(changed_) < worthwhile_steps(face, matrix_.rows());
+/// Every coordinate that only one of the two free sets has costs about one step more.
+bool ReusedCholesky::refinement_pays(Index free_set) const {
+  return !base_.empty() && std::ssize(changed_) < worthwhile_steps(free_set, matrix_.rows());
 }
 
-bool ReusedCholesky::refine(const std::vector<Index>& face, const Vector& right, double tolerance,
-                            Vector& p) const {
+bool ReusedCholesky::refine(const std::vector<Index>& free_set, const Vector& right,
+                            double tolerance, Vector& p) const {
   inside_.setZero(right.size());
-  for (const Index k : face) inside_[k] = 1;
-  const auto times_on_face = [&](const Vector& direction, Vector& product) {
+  for (const Index k : free_set) inside_[k] = 1;
+  const auto times_on_free_set = [&](const Vector& direction, Vector& product) {
     times(direction, product);
     product.array() *= inside_.array();
   };
@@ -95,8 +95,8 @@ bool ReusedCholesky::refine(const std::vector<Index>& face, const Vector& right,
   };
   right_inside_ = right.cwiseProduct(inside_);
   return conjugate_gradients(
-      times_on_face, precondition, right_inside_,
-      {.tolerance = tolerance, .steps = worthwhile_steps(std::ssize(face), matrix_.rows())},
+      times_on_free_set, precondition, right_inside_,
+      {.tolerance = tolerance, .steps = worthwhile_steps(std::ssize(free_set), matrix_.rows())},
       scratch_, p);
 }
 

@@ -11,10 +11,10 @@
 namespace grove {
 
 /// A stored M that changes little from one local model to the next. A Cholesky factor is kept
-/// although M or the face has changed since: with borders where only the face has, else as a
-/// preconditioner of conjugate gradients on the present M, so that answers are those of the present
-/// M. It is made anew where that pays.
-class ReusedCholesky final : public ModelCurvature {
+/// although M or the free set has changed since: with borders where only the free set has, else as
+/// a preconditioner of conjugate gradients on the present M, so that answers are those of the
+/// present M. It is made anew where that pays.
+class ReusedCholesky final : public ModelHessian {
  public:
   bool known() const { return matrix_.size() > 0; }
   void set(const Matrix& matrix, const QuadraticTerm& coupling = {});  ///< M is their sum
@@ -22,7 +22,7 @@ class ReusedCholesky final : public ModelCurvature {
 
   void times(const Vector& direction, Vector& product) const override;
   void sweep(const Regularizer& regularizer, Vector& point, Vector& slope) const override;
-  void solve(const std::vector<Index>& face, const Vector& right, double tolerance,
+  void solve(const std::vector<Index>& free_set, const Vector& right, double tolerance,
              Vector& p) const override;
 
   std::uint64_t factorizations() const { return factorizations_; }
@@ -31,8 +31,8 @@ class ReusedCholesky final : public ModelCurvature {
   void load(ByteReader& reader, Index dimension);
 
  private:
-  bool refinement_pays(Index face) const;
-  bool refine(const std::vector<Index>& face, const Vector& right, double tolerance,
+  bool refinement_pays(Index free_set) const;
+  bool refine(const std::vector<Index>& free_set, const Vector& right, double tolerance,
               Vector& p) const;
 
   void make_room();
@@ -48,7 +48,7 @@ class ReusedCholesky final : public ModelCurvature {
   mutable std::uint64_t factorizations_ = 0;
   mutable ConjugateScratch scratch_;
   mutable Vector inside_, outside_, right_inside_, packed_;  ///< buffers
-  mutable std::vector<Index> changed_;  ///< coordinates that one of two faces has
+  mutable std::vector<Index> changed_;  ///< coordinates that one of two free sets has
   mutable BorderedCholesky bordered_;
 };
 

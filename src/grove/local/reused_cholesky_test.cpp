@@ -30,49 +30,50 @@ Matrix random_definite(std::uint64_t seed) {
 }
 
 std::vector<Index> all_coordinates() {
-  std::vector<Index> face(dimension);
-  std::iota(face.begin(), face.end(), Index{0});
-  return face;
+  std::vector<Index> free_set(dimension);
+  std::iota(free_set.begin(), free_set.end(), Index{0});
+  return free_set;
 }
 
 /// By Householder QR of the submatrix, which shares nothing with Cholesky or conjugate gradients.
-Vector solved_by_qr(const Matrix& matrix, const std::vector<Index>& face, const Vector& right) {
-  const Matrix part = matrix(face, face);
+Vector solved_by_qr(const Matrix& matrix, const std::vector<Index>& free_set, const Vector& right) {
+  const Matrix part = matrix(free_set, free_set);
   Vector result = Vector::Zero(right.size());
-  result(face) = part.colPivHouseholderQr().solve(Vector(right(face)));
+  result(free_set) = part.colPivHouseholderQr().solve(Vector(right(free_set)));
   return result;
 }
 
-void expect_solves(const ReusedCholesky& cholesky, const std::vector<Index>& face,
+void expect_solves(const ReusedCholesky& cholesky, const std::vector<Index>& free_set,
                    const Vector& right) {
   Vector found;
-  cholesky.solve(face, right, 1e-10, found);
-  const Vector expected = solved_by_qr(cholesky.matrix(), face, right);
+  cholesky.solve(free_set, right, 1e-10, found);
+  const Vector expected = solved_by_qr(cholesky.matrix(), free_set, right);
   EXPECT_LT((found - expected).norm(), 1e-7 * expected.norm());
 }
 
-TEST(ReusedCholesky, SolvesTheSystemOfAnyFace) {
+TEST(ReusedCholesky, SolvesTheSystemOfAnyFreeSet) {
   ReusedCholesky cholesky;
   cholesky.set(random_definite(1));
   const Vector right = random_vector(2);
-  std::vector<Index> face = all_coordinates();
-  expect_solves(cholesky, face, right);
+  std::vector<Index> free_set = all_coordinates();
+  expect_solves(cholesky, free_set, right);
   EXPECT_EQ(cholesky.factorizations(), 1u);
-  face.erase(face.begin() + 7);
-  face.pop_back();
-  expect_solves(cholesky, face, right);  // a smaller face than the factor's
+  free_set.erase(free_set.begin() + 7);
+  free_set.pop_back();
+  expect_solves(cholesky, free_set, right);  // a smaller free set than the factor's
   EXPECT_EQ(cholesky.factorizations(), 1u);
-  expect_solves(cholesky, {2, 3, 5, 7, 11}, right);  // a very different face
+  expect_solves(cholesky, {2, 3, 5, 7, 11}, right);  // a very different free set
   EXPECT_EQ(cholesky.factorizations(), 2u);
   expect_solves(cholesky, {2, 3, 5, 7, 11, 13, 17}, right);  // so small that a factor costs less
   EXPECT_EQ(cholesky.factorizations(), 3u);                  // than one step with all of M
 }
 
-/// The face after a few coordinates have entered or left it.
-std::vector<Index> changed_face(const std::vector<Index>& face, std::uint64_t seed, int changes) {
+/// The free set after a few coordinates have entered or left it.
+std::vector<Index> changed_free_set(const std::vector<Index>& free_set, std::uint64_t seed,
+                                    int changes) {
   KeyedRandom random(RandomKey{.seed = seed, .purpose = Purpose::synthetic});
   std::vector<bool> inside(dimension);
-  for (const Index k : face) inside[k] = true;
+  for (const Index k : free_set) inside[k] = true;
   for (int change = 0; change < changes; ++change) {
     const auto k = static_cast<Index>(random.below(dimension));
     inside[k] = !inside[k];
@@ -84,16 +85,16 @@ std::vector<Index> changed_face(const std::vector<Index>& face, std::uint64_t se
 }
 
 // Coordinates enter, leave and enter again; more of them in all than are kept at once.
-TEST(ReusedCholesky, OneFactorServesAllFacesNearItsOwn) {
+TEST(ReusedCholesky, OneFactorServesAllFreeSetsNearItsOwn) {
   ReusedCholesky cholesky;
   cholesky.set(random_definite(9));
-  const std::vector<Index> face = changed_face(all_coordinates(), 1, 80);
-  expect_solves(cholesky, face, random_vector(10));
+  const std::vector<Index> free_set = changed_free_set(all_coordinates(), 1, 80);
+  expect_solves(cholesky, free_set, random_vector(10));
   for (std::uint64_t seed = 2; seed < 40; ++seed)
-    expect_solves(cholesky, changed_face(face, seed, 1 + static_cast<int>(seed) % 12),
+    expect_solves(cholesky, changed_free_set(free_set, seed, 1 + static_cast<int>(seed) % 12),
                   random_vector(seed));
   EXPECT_EQ(cholesky.factorizations(), 1u);
-  expect_solves(cholesky, changed_face(face, 50, 60), random_vector(51));
+  expect_solves(cholesky, changed_free_set(free_set, 50, 60), random_vector(51));
   EXPECT_EQ(cholesky.factorizations(), 2u);
 }
 
@@ -105,9 +106,9 @@ TEST(ReusedCholesky, ANewFactorIsComputedWhereBordersFail) {
   matrix.col(5) = matrix.col(9);
   matrix(5, 5) = matrix(9, 9) * (1 + 1e-13);
   cholesky.set(matrix);
-  std::vector<Index> face = all_coordinates();
-  face.erase(face.begin() + 5);
-  expect_solves(cholesky, face, random_vector(12));
+  std::vector<Index> free_set = all_coordinates();
+  free_set.erase(free_set.begin() + 5);
+  expect_solves(cholesky, free_set, random_vector(12));
   Vector found;
   cholesky.solve(all_coordinates(), random_vector(12), 1e-10, found);
   EXPECT_EQ(cholesky.factorizations(), 2u);

@@ -23,7 +23,7 @@ const MethodEntry druid_vl_entry{
     MethodTraits{.needs_everyone = false,
                  .takes_local_steps = true,
                  .samples_batches = true,
-                 .weighs_by_hessian = true},
+                 .publishes_weights = true},
     LocalSolverKind::newton_steps};
 const MethodEntry druid_newton_entry{"druid-newton", "one local Newton step", any_participation,
                                      LocalSolverKind::newton_step};

@@ -33,7 +33,7 @@ struct MethodTraits {
   bool needs_everyone = true;        ///< refuses partial participation
   bool takes_local_steps = false;    ///< E_i, --work and --local-model matter
   bool samples_batches = false;      ///< --sampling and the batch sizes matter
-  bool weighs_by_hessian = false;    ///< links may be weighted by Hessians
+  bool publishes_weights = false;    ///< links may be weighted by Hessians
   bool only_uses_gradients = false;  ///< its rounds grow with the condition number
 };
 

@@ -72,11 +72,11 @@ double default_penalty(const Config& config, const Plan& plan) {
 /// is resolved here.
 Status resolve_penalty(Config& config, const Plan& plan) {
   const Index dimension = plan.data.samples.dimension() + (config.intercept ? 1 : 0);
-  if (config.penalty.is_auto() && !automatic_curvature(config, dimension))
+  if (config.penalty.is_auto() && !automatic_weight_form(config, dimension))
     config.penalty = default_penalty(config, plan);
-  const LinkWeightForm* form = config.penalty.curvature();
+  const LinkWeightForm* form = config.penalty.published_form();
   if (form == nullptr) return success();
-  if (!bears_curvature(config)) return Error{"--penalty", std::string(needs_of_curvature)};
+  if (!can_publish_weights(config)) return Error{"--penalty", std::string(published_weights_need)};
   if (form->rank > dimension)
     return Error{"--penalty", fmt::format("low-rank:{} keeps more eigenpairs than there are "
                                           "coefficients; expected at most {}",

@@ -195,8 +195,8 @@ Status check(const PeerConfig& config) {
     return Error{"",
                  fmt::format("method: {} needs lock-step rounds; expected one of the DRUID family",
                              config.training.method.name())};
-  if (config.training.penalty.curvature() && !bears_curvature(config.training))
-    return Error{"", fmt::format("penalty: {}", needs_of_curvature)};
+  if (config.training.penalty.published_form() && !can_publish_weights(config.training))
+    return Error{"", fmt::format("penalty: {}", published_weights_need)};
   if (config.float32 && config.training.tolerance < 1e-6)
     return Error{
         "", "float32: rounding keeps residuals above 1e-7; expected a tolerance of 1e-6 or more"};

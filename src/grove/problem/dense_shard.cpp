@@ -108,8 +108,8 @@ std::span<const double> DenseShard::after(const Rows& rows) const {
   return {begin, static_cast<std::size_t>(std::min(end - begin, block_rows_ * stride_))};
 }
 
-void DenseShard::HessianSum::add(const Rows& rows, const double* curvatures) {
-  shard_.kernels_.scale_into_panels(rows, curvatures, filled_, panels_);
+void DenseShard::HessianSum::add(const Rows& rows, const double* second_derivatives) {
+  shard_.kernels_.scale_into_panels(rows, second_derivatives, filled_, panels_);
   filled_ += rows.count;
   if (filled_ == shard_.gram_rows_) flush(shard_.after(rows));
 }

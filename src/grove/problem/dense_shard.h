@@ -54,7 +54,7 @@ class DenseShard {
         : shard_(shard), hessian_(hessian), panels_(memory) {
       hessian.setZero(shard.dimension(), shard.dimension());
     }
-    void add(const Rows& rows, const double* curvatures);
+    void add(const Rows& rows, const double* second_derivatives);
     void finish() {
       if (filled_ > 0) flush({});
     }

@@ -18,13 +18,13 @@ namespace grove {
 struct LossPoint {
   double value = 0;
   double slope = 0;
-  double curvature = 0;
+  double second_derivative = 0;
 };
 
 /// log(1 + e^m) - y m with y in {0, 1} (math: section 1, point 2). No overflow for any margin, and
 /// no cancellation: value and slope keep their relative precision however sure the model is.
 struct LogisticLoss {
-  static constexpr double max_curvature = 0.25;
+  static constexpr double max_second_derivative = 0.25;
   LossPoint at(double margin, double target) const {
     const double decay = std::exp(-std::abs(margin));  // in (0, 1]
     const double likelier = 1.0 / (1.0 + decay);  // probability of the class the margin favours
@@ -39,7 +39,7 @@ struct LogisticLoss {
 
 /// (m - y)^2 / 2
 struct SquaredLoss {
-  static constexpr double max_curvature = 1.0;
+  static constexpr double max_second_derivative = 1.0;
   LossPoint at(double margin, double target) const {
     const double residual = margin - target;
     return {0.5 * residual * residual, residual, 1.0};
@@ -48,7 +48,7 @@ struct SquaredLoss {
 
 /// Quadratic for residuals up to delta, linear beyond: robust regression.
 struct HuberLoss {
-  static constexpr double max_curvature = 1.0;
+  static constexpr double max_second_derivative = 1.0;
   double delta = 1.35;
   LossPoint at(double margin, double target) const {
     const double residual = margin - target;
@@ -64,7 +64,7 @@ class LossFunction {
   virtual ~LossFunction() = default;
 
   virtual LossPoint at(double margin, double target) const = 0;
-  virtual double max_curvature() const = 0;                 ///< no second derivative is larger
+  virtual double max_second_derivative() const = 0;         ///< no second derivative is larger
   virtual bool is_classification() const { return false; }  ///< targets are 0 and 1
 };
 
@@ -72,13 +72,13 @@ struct CustomLoss {
   CustomLoss(std::string loss_name, std::shared_ptr<const LossFunction> loss_function)
       : name(std::move(loss_name)),
         function(std::move(loss_function)),
-        max_curvature(function->max_curvature()) {}
+        max_second_derivative(function->max_second_derivative()) {}
 
   LossPoint at(double margin, double target) const { return function->at(margin, target); }
 
   std::string name;  ///< with its arguments, as --loss takes it
   std::shared_ptr<const LossFunction> function;
-  double max_curvature;
+  double max_second_derivative;
 };
 
 /// The first three have vectorized kernels; a custom loss goes sample by sample.

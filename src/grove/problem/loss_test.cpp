@@ -13,11 +13,11 @@ LossPoint point_of(const Loss& loss, double margin, double target) {
   return std::visit([&](const auto& form) { return form.at(margin, target); }, loss);
 }
 
-double max_curvature_of(const Loss& loss) {
-  return std::visit([](const auto& form) { return form.max_curvature; }, loss);
+double max_second_derivative_of(const Loss& loss) {
+  return std::visit([](const auto& form) { return form.max_second_derivative; }, loss);
 }
 
-TEST(Losses, SlopeAndCurvatureAreTheCentralDifferencesOfValueAndSlope) {
+TEST(Losses, SlopeAndSecondDerivativeAreCentralDifferences) {
   constexpr double h = 1e-5;
   for (const Loss& loss : naive::every_loss())
     for (const double target : {0.0, 1.0})
@@ -27,8 +27,8 @@ TEST(Losses, SlopeAndCurvatureAreTheCentralDifferencesOfValueAndSlope) {
         const LossPoint behind = point_of(loss, margin - h, target);
         EXPECT_NEAR((ahead.value - behind.value) / (2 * h), here.slope,
                     1e-6 * std::max(1e-3, std::abs(here.slope)));
-        EXPECT_NEAR((ahead.slope - behind.slope) / (2 * h), here.curvature,
-                    1e-6 * std::max(1e-3, here.curvature));
+        EXPECT_NEAR((ahead.slope - behind.slope) / (2 * h), here.second_derivative,
+                    1e-6 * std::max(1e-3, here.second_derivative));
       }
 }
 
@@ -40,7 +40,7 @@ TEST(Losses, AgreeWithTheTextbookFormulasInExtendedPrecision) {
         const naive::Derivatives want = naive::loss_at(loss, margin, target);
         EXPECT_NEAR(got.value, static_cast<double>(want.value), 1e-15 * std::abs(margin) + 1e-15);
         EXPECT_DOUBLE_EQ(got.slope, static_cast<double>(want.slope));
-        EXPECT_DOUBLE_EQ(got.curvature, static_cast<double>(want.curvature));
+        EXPECT_DOUBLE_EQ(got.second_derivative, static_cast<double>(want.second_derivative));
       }
 }
 
@@ -59,16 +59,16 @@ TEST(LogisticLoss, IsLinearAndFiniteAtExtremeMargins) {
     EXPECT_EQ(LogisticLoss{}.at(-margin, 1).value, margin);
     EXPECT_EQ(LogisticLoss{}.at(-margin, 1).slope, -1);
     EXPECT_EQ(LogisticLoss{}.at(margin, 1).value, 0);
-    EXPECT_EQ(LogisticLoss{}.at(margin, 1).curvature, 0);
+    EXPECT_EQ(LogisticLoss{}.at(margin, 1).second_derivative, 0);
   }
 }
 
-TEST(Losses, NoCurvatureExceedsTheStatedMaximumAndThatMaximumIsReached) {
+TEST(Losses, NoSecondDerivativeExceedsTheStatedMaximumAndThatMaximumIsReached) {
   for (const Loss& loss : naive::every_loss()) {
     double largest = 0;
     for (double margin = -20; margin <= 20; margin += 0.125)
-      largest = std::max(largest, point_of(loss, margin, 0).curvature);
-    EXPECT_EQ(largest, max_curvature_of(loss));
+      largest = std::max(largest, point_of(loss, margin, 0).second_derivative);
+    EXPECT_EQ(largest, max_second_derivative_of(loss));
   }
 }
 

@@ -18,15 +18,15 @@ class MeanObjective final : public Objective {
     assert(!parts_.empty());
     for (const Objective* part : parts_) {
       assert(part->dimension() == dimension());
-      firsts_.push_back(curvatures_);
-      curvatures_ += part->curvature_count(Batch::all());
+      firsts_.push_back(second_derivatives_);
+      second_derivatives_ += part->second_derivative_count(Batch::all());
       samples_ += part->samples();
     }
   }
 
   Index dimension() const override { return parts_.front()->dimension(); }
   Index samples() const override { return samples_; }
-  Index curvature_count(Batch) const override { return curvatures_; }
+  Index second_derivative_count(Batch) const override { return second_derivatives_; }
 
   double evaluate(const Vector& x, [[maybe_unused]] Batch batch, Vector* gradient, Matrix* hessian,
                   ObjectiveScratch& scratch) const override {
@@ -48,15 +48,15 @@ class MeanObjective final : public Objective {
     return total / count();
   }
 
-  double evaluate_curvatures(const Vector& x, [[maybe_unused]] Batch batch, Vector* gradient,
-                             std::span<double> curvatures,
-                             ObjectiveScratch& scratch) const override {
+  double evaluate_second_derivatives(const Vector& x, [[maybe_unused]] Batch batch,
+                                     Vector* gradient, std::span<double> second_derivatives,
+                                     ObjectiveScratch& scratch) const override {
     assert(batch.whole());
     if (gradient) gradient->setZero(dimension());
     double total = 0;
     const auto look = [&](std::size_t k, Part& part, ObjectiveScratch& own) {
-      part.value = parts_[k]->evaluate_curvatures(
-          x, Batch::all(), gradient ? &part.vector : nullptr, of_part(k, curvatures), own);
+      part.value = parts_[k]->evaluate_second_derivatives(
+          x, Batch::all(), gradient ? &part.vector : nullptr, of_part(k, second_derivatives), own);
     };
     for_each_part(false, scratch, look, [&](const Part& part) {
       total += part.value;
@@ -66,13 +66,13 @@ class MeanObjective final : public Objective {
     return total / count();
   }
 
-  void weighted_hessian_times(std::span<const double> curvatures, [[maybe_unused]] Batch batch,
-                              const Vector& direction, Vector& result,
+  void weighted_hessian_times(std::span<const double> second_derivatives,
+                              [[maybe_unused]] Batch batch, const Vector& direction, Vector& result,
                               ObjectiveScratch& scratch) const override {
     assert(batch.whole());
     result.setZero(dimension());
     const auto multiply = [&](std::size_t k, Part& part, ObjectiveScratch& own) {
-      parts_[k]->weighted_hessian_times(of_part(k, curvatures), Batch::all(), direction,
+      parts_[k]->weighted_hessian_times(of_part(k, second_derivatives), Batch::all(), direction,
                                         part.vector, own);
     };
     for_each_part(false, scratch, multiply, [&](const Part& part) { result += part.vector; });
@@ -97,7 +97,7 @@ class MeanObjective final : public Objective {
 
   template <class Number>
   std::span<Number> of_part(std::size_t k, std::span<Number> all) const {
-    return all.subspan(firsts_[k], parts_[k]->curvature_count(Batch::all()));
+    return all.subspan(firsts_[k], parts_[k]->second_derivative_count(Batch::all()));
   }
 
   double count() const { return static_cast<double>(parts_.size()); }
@@ -135,8 +135,8 @@ class MeanObjective final : public Objective {
   }
 
   std::vector<const Objective*> parts_;
-  std::vector<Index> firsts_;  ///< by part: where its curvatures begin
-  Index samples_ = 0, curvatures_ = 0;
+  std::vector<Index> firsts_;  ///< by part: where its second derivatives begin
+  Index samples_ = 0, second_derivatives_ = 0;
   mutable tbb::task_arena arena_;
   mutable tbb::enumerable_thread_specific<ObjectiveScratch> scratches_;
 };

@@ -17,7 +17,7 @@ namespace grove::naive {
 using Real = long double;
 
 struct Derivatives {
-  Real value, slope, curvature;
+  Real value, slope, second_derivative;
 };
 
 inline Derivatives loss_at(const Loss& loss, Real m, Real y) {
@@ -66,7 +66,7 @@ struct Problem {
       for (Index k = 0; k < d; ++k) {
         sums.gradient[k] += weight * point.slope * entry(row, k);
         for (Index j = 0; j < d; ++j)
-          sums.hessian[k][j] += weight * point.curvature * entry(row, k) * entry(row, j);
+          sums.hessian[k][j] += weight * point.second_derivative * entry(row, k) * entry(row, j);
       }
     }
     for (Index k = 0; k < features(); ++k) {

@@ -32,10 +32,10 @@ class Batch {
 
 /// Buffers of one thread, so that objectives are const, shareable and never allocate when warm.
 struct ObjectiveScratch {
-  AlignedNumbers block;              ///< rows in work and their derivatives
-  std::vector<double> curvatures;    ///< of every sample, for one product or sketch
-  std::vector<std::uint32_t> taken;  ///< samples of a sketch
-  std::vector<double> taken_curvatures;
+  AlignedNumbers block;                    ///< rows in work and their derivatives
+  std::vector<double> second_derivatives;  ///< of every sample, for one product or sketch
+  std::vector<std::uint32_t> taken;        ///< samples of a sketch
+  std::vector<double> taken_second_derivatives;
   Vector part_vector;  ///< one part of a mean: gradient or Hessian-vector product
   Matrix part_hessian;
 };
@@ -53,27 +53,28 @@ class Objective {
   virtual double evaluate(const Vector& x, Batch batch, Vector* gradient, Matrix* hessian,
                           ObjectiveScratch& scratch) const = 0;
 
-  /// How many numbers evaluate_curvatures() fills: one per sample of the batch, unless an objective
-  /// knows its Hessian otherwise.
-  virtual Index curvature_count(Batch batch) const {
+  /// How many numbers evaluate_second_derivatives() fills: one per sample of the batch, unless an
+  /// objective knows its Hessian otherwise.
+  virtual Index second_derivative_count(Batch batch) const {
     return batch.whole() ? samples() : static_cast<Index>(batch.rows().size());
   }
 
   /// Value at x over the batch; fills the gradient where not null, and the second derivative of
   /// each sample's loss, in the order of the batch: all that products with this Hessian need of x.
-  virtual double evaluate_curvatures(const Vector& x, Batch batch, Vector* gradient,
-                                     std::span<double> curvatures,
-                                     ObjectiveScratch& scratch) const = 0;
+  virtual double evaluate_second_derivatives(const Vector& x, Batch batch, Vector* gradient,
+                                             std::span<double> second_derivatives,
+                                             ObjectiveScratch& scratch) const = 0;
 
   /// result = H direction, where H is the Hessian over the batch at the point where
-  /// evaluate_curvatures() gave these.
-  virtual void weighted_hessian_times(std::span<const double> curvatures, Batch batch,
+  /// evaluate_second_derivatives() gave these.
+  virtual void weighted_hessian_times(std::span<const double> second_derivatives, Batch batch,
                                       const Vector& direction, Vector& result,
                                       ObjectiveScratch& scratch) const = 0;
 
-  /// Fills in something near the Hessian over all samples at x, positive semidefinite and with its
-  /// exact diagonal, from about so many of them: those that bend most as they are, of the others
-  /// some that stand for all. Returns how many it took; all where that is as good.
+  /// Approximates the Hessian over all samples at x by importance sampling: samples with a second
+  /// derivative above a threshold are all used, the others are drawn in proportion to it and
+  /// reweighted. The result is positive semidefinite, and its diagonal is exact. Uses about
+  /// `samples_to_take` samples and returns their number; all samples where that is as cheap.
   virtual Index sketch_hessian(const Vector& x, Index /*samples_to_take*/, Matrix& hessian,
                                ObjectiveScratch& scratch) const {
     evaluate(x, Batch::all(), nullptr, &hessian, scratch);
@@ -84,12 +85,12 @@ class Objective {
   virtual double smoothness() const = 0;
 
   /// result = Hessian(x) over the batch times direction. For many products at one point, keep the
-  /// curvatures.
+  /// second derivatives.
   void hessian_times(const Vector& x, Batch batch, const Vector& direction, Vector& result,
                      ObjectiveScratch& scratch) const {
-    scratch.curvatures.resize(curvature_count(batch));
-    evaluate_curvatures(x, batch, nullptr, scratch.curvatures, scratch);
-    weighted_hessian_times(scratch.curvatures, batch, direction, result, scratch);
+    scratch.second_derivatives.resize(second_derivative_count(batch));
+    evaluate_second_derivatives(x, batch, nullptr, scratch.second_derivatives, scratch);
+    weighted_hessian_times(scratch.second_derivatives, batch, direction, result, scratch);
   }
 };
 

@@ -49,10 +49,10 @@ std::string disagreement(const Objective& objective, const Problem::Sums& want, 
     return "Hessian times direction";
   if (objective.evaluate(x, batch, nullptr, nullptr, scratch) != value) return "value alone";
   Vector gradient_alone;
-  if (objective.evaluate_curvatures(x, batch, &gradient_alone, scratch.curvatures, scratch) !=
-      value)
-    return "value with curvatures";
-  if (gradient_alone != gradient) return "gradient with curvatures";
+  if (objective.evaluate_second_derivatives(x, batch, &gradient_alone, scratch.second_derivatives,
+                                            scratch) != value)
+    return "value with second derivatives";
+  if (gradient_alone != gradient) return "gradient with second derivatives";
   return {};
 }
 
@@ -203,7 +203,7 @@ TEST(ShardObjective, BatchOfAllRowsIsTheWholeAndRepeatedEvaluationsAreBitEqual) 
   }
 }
 
-// W = diag(3, 4) over two samples: W'W/2 = diag(4.5, 8); logistic curvature at most 1/4.
+// W = diag(3, 4) over two samples: W'W/2 = diag(4.5, 8); logistic second derivative at most 1/4.
 TEST(ShardObjective, SmoothnessOfAHandSolvedShard) {
   const Problem problem{
       .rows = {{3, 0}, {0, 4}}, .targets = {0, 1}, .terms = {.l2 = 0.5, .scale = 2}};
@@ -315,7 +315,7 @@ TEST(MeanObjective, IsTheSameWithAnyNumberOfThreads) {
 }
 
 // The weights n D_i / sum D of math.md (section 1, point 3) make the mean the pooled risk.
-TEST(MeanObjective, OfShardsWeighedBySamplesIsThePooledRisk) {
+TEST(MeanObjective, OfShardsWeightedBySamplesIsThePooledRisk) {
   const Problem pooled = naive::random_problem({.rows = 30, .features = 3}, {});
   std::vector<std::unique_ptr<const Objective>> owned;
   std::vector<const Objective*> parts;

@@ -10,9 +10,9 @@ namespace grove {
 
 /// The symmetric positive definite matrix M of a quadratic model, and what its minimizer needs of
 /// it.
-class ModelCurvature {
+class ModelHessian {
  public:
-  virtual ~ModelCurvature() = default;
+  virtual ~ModelHessian() = default;
 
   virtual void times(const Vector& direction, Vector& product) const = 0;
 
@@ -21,7 +21,7 @@ class ModelCurvature {
 
   /// p with M_FF p_F = right_F on the listed coordinates F and 0 elsewhere, up to a residual of
   /// `tolerance` where the solver is iterative.
-  virtual void solve(const std::vector<Index>& face, const Vector& right, double tolerance,
+  virtual void solve(const std::vector<Index>& free_set, const Vector& right, double tolerance,
                      Vector& p) const = 0;
 };
 
@@ -30,21 +30,21 @@ void sweep_coordinates(const Matrix& matrix, const Regularizer& regularizer, Vec
                        Vector& slope);
 
 /// The Cholesky factor (lower triangle) of the listed rows and columns of a positive semidefinite
-/// matrix, with the least ridge that rounding makes necessary. `factor` has the face's size.
-void factorize(const Matrix& matrix, const std::vector<Index>& face, Eigen::Ref<Matrix> factor);
+/// matrix, with the least ridge that rounding makes necessary. `factor` has the free set's size.
+void factorize(const Matrix& matrix, const std::vector<Index>& free_set, Eigen::Ref<Matrix> factor);
 
-/// p with factor factor' p_F = right_F on the face F of the factor and 0 elsewhere. `packed` is a
-/// buffer.
-void solve_factored(const Eigen::Ref<const Matrix>& factor, const std::vector<Index>& face,
+/// p with factor factor' p_F = right_F on the free set F of the factor and 0 elsewhere. `packed` is
+/// a buffer.
+void solve_factored(const Eigen::Ref<const Matrix>& factor, const std::vector<Index>& free_set,
                     const Vector& right, Vector& packed, Vector& p);
 
 /// M = Hessian + diagonal damping, stored. Sweeps by coordinate descent, solves by Cholesky.
-class DenseCurvature final : public ModelCurvature {
+class DenseHessian final : public ModelHessian {
  public:
-  DenseCurvature(const Matrix& hessian, const Vector& damping);
+  DenseHessian(const Matrix& hessian, const Vector& damping);
   void times(const Vector& direction, Vector& product) const override;
   void sweep(const Regularizer& regularizer, Vector& point, Vector& slope) const override;
-  void solve(const std::vector<Index>& face, const Vector& right, double tolerance,
+  void solve(const std::vector<Index>& free_set, const Vector& right, double tolerance,
              Vector& p) const override;
 
  private:
@@ -53,22 +53,22 @@ class DenseCurvature final : public ModelCurvature {
 
 /// M = Hessian(x) + damping I through products. Sweeps by proximal gradient, solves by conjugate
 /// gradients: one pass over the data each.
-class ProductCurvature final : public ModelCurvature {
+class ProductHessian final : public ModelHessian {
  public:
   struct Bounds {
     double smoothness;  ///< no eigenvalue of the Hessian is larger
     double damping;
   };
-  ProductCurvature(const Objective& objective, const Vector& x, Bounds bounds);
+  ProductHessian(const Objective& objective, const Vector& x, Bounds bounds);
   void times(const Vector& direction, Vector& product) const override;
   void sweep(const Regularizer& regularizer, Vector& point, Vector& slope) const override;
-  void solve(const std::vector<Index>& face, const Vector& right, double tolerance,
+  void solve(const std::vector<Index>& free_set, const Vector& right, double tolerance,
              Vector& p) const override;
 
  private:
   const Objective& objective_;
   Bounds bounds_;
-  std::vector<double> curvatures_;  ///< of every sample at x
+  std::vector<double> second_derivatives_;  ///< of every sample at x
   mutable ObjectiveScratch scratch_;
 };
 
@@ -76,7 +76,7 @@ class ProductCurvature final : public ModelCurvature {
 struct QuadraticModel {
   const Vector& center;
   const Vector& gradient;
-  const ModelCurvature& curvature;
+  const ModelHessian& hessian;
   const Regularizer& regularizer;
   double smoothness;  ///< scale of the stationarity measure
   double tolerance;   ///< stationarity of the model at which to stop
@@ -85,18 +85,18 @@ struct QuadraticModel {
 /// Buffers of a minimization; keep them and nothing is allocated when warm.
 struct QuadraticScratch {
   Vector u, slope;  ///< where it stands, and the gradient there of the model's smooth part
-  std::vector<Index> face;
-  Vector descent;    ///< the negative gradient on the face, r included
-  Vector direction;  ///< the Newton step on the face,
-  Vector ends;       ///< where the face ends in that direction,
+  std::vector<Index> free_set;
+  Vector descent;    ///< the negative gradient on the free set, r included
+  Vector direction;  ///< the Newton step on the free set,
+  Vector ends;       ///< where the free set ends in that direction,
   Vector lengths;    ///< and at which length of the step each coordinate gets there
-  Vector target, change, bend;
+  Vector target, change, product;
   Vector before;  ///< u before a sweep
 };
 
-/// Alternates sweeps, which find the face (zero, bound, sign) of each coordinate, with Newton steps
-/// on the face. The model never increases, so the result is a descent direction even when cut
-/// short. The result is scratch.u.
+/// Alternates sweeps, which find the free set (zero, bound, sign) of each coordinate, with Newton
+/// steps on the free set. The model never increases, so the result is a descent direction even when
+/// cut short. The result is scratch.u.
 const Vector& minimize(const QuadraticModel& model, QuadraticScratch& scratch);
 
 }  // namespace grove

@@ -54,7 +54,7 @@ class ProximalNewton {
   double minimizing_length(const Iterate& current, const Vector& target);
   double slope_at(const Vector& x, const Vector& step);
   Progress advance_by_residual(Iterate& current, const Vector& target);
-  bool escapes(const Iterate& current, const Vector& target, double curvature_left);
+  bool escapes(const Iterate& current, const Vector& target, double share_left);
   Result<ReferenceSolution> settled(const Iterate& current, const Vector& target, double predicted);
   ReferenceSolution solution(const Iterate& iterate) const;
   bool is_unique(const Iterate& iterate) const;
@@ -90,21 +90,21 @@ Iterate ProximalNewton::at(Vector x) {
 /// search keeps its quadratic speed.
 Vector ProximalNewton::model_minimizer(const Iterate& from) {
   const double relative = std::clamp(from.residual / start_residual_, 1e-6, 1e-2);
-  const auto minimize_with = [&](const ModelCurvature& curvature) -> Vector {
+  const auto minimize_with = [&](const ModelHessian& hessian) -> Vector {
     return minimize({.center = from.x,
                      .gradient = from.gradient,
-                     .curvature = curvature,
+                     .hessian = hessian,
                      .regularizer = regularizer_,
                      .smoothness = smoothness_,
                      .tolerance = relative * from.residual},
                     model_scratch_);
   };
   if (!dense_)
-    return minimize_with(ProductCurvature(
+    return minimize_with(ProductHessian(
         objective_, from.x, {.smoothness = smoothness_, .damping = damping_ * smoothness_}));
   diagonal_ = diagonal_.cwiseMax(from.hessian.diagonal());
   const Vector scale = (diagonal_.array() > 0).select(diagonal_, smoothness_);
-  return minimize_with(DenseCurvature(from.hessian, damping_ * scale));
+  return minimize_with(DenseHessian(from.hessian, damping_ * scale));
 }
 
 /// A line search on f + r from `current` towards `target`: the full step if it lowers the value
@@ -160,7 +160,7 @@ double ProximalNewton::slope_at(const Vector& x, const Vector& step) {
   return slope;
 }
 
-/// So near the end that values no longer tell points apart: the residual must.
+/// So near the end that values no longer distinguish points: the residual must.
 ProximalNewton::Progress ProximalNewton::advance_by_residual(Iterate& current,
                                                              const Vector& target) {
   Iterate next = at(target);
@@ -174,17 +174,17 @@ ProximalNewton::Progress ProximalNewton::advance_by_residual(Iterate& current,
   return fruitless_ < patience ? Progress::moved : Progress::stalled;
 }
 
-/// True when the step to `target` still goes somewhere although f has lost nearly all the curvature
-/// that it had at the start in that direction: f falls towards a value it never takes.
-bool ProximalNewton::escapes(const Iterate& current, const Vector& target, double curvature_left) {
+/// True when the step to `target` still goes somewhere although f has lost nearly all the second
+/// derivative that it had at the start in that direction: f falls towards a value it never takes.
+bool ProximalNewton::escapes(const Iterate& current, const Vector& target, double share_left) {
   const Vector step = target - current.x;
   if (step.norm() <= small_step * target.norm()) return false;
-  Vector bend;
-  objective_.hessian_times(start_, Batch::all(), step, bend, scratch_);
-  const double before = step.dot(bend);
+  Vector product;
+  objective_.hessian_times(start_, Batch::all(), step, product, scratch_);
+  const double before = step.dot(product);
   if (before <= 1e-10 * smoothness_ * step.squaredNorm()) return false;  // flat from the start
-  objective_.hessian_times(current.x, Batch::all(), step, bend, scratch_);
-  return step.dot(bend) <= curvature_left * before;
+  objective_.hessian_times(current.x, Batch::all(), step, product, scratch_);
+  return step.dot(product) <= share_left * before;
 }
 
 /// The verdict when neither value nor residual falls any more.

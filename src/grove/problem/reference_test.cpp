@@ -53,7 +53,7 @@ double gradient_norm(const Problem::Sums& sums) {
 
 /// How far rounding alone can move what is computed at x in double precision.
 struct Rounding {
-  double gradient = 0;  ///< a margin's error passes a curvature of at most 1 and is weighed by |w|
+  double gradient = 0;  ///< a margin's error passes a second derivative of at most 1, then |w|
   double value = 0;     ///< ... passes a slope, at most sqrt(2 value) in the mean of squares
 };
 
@@ -196,7 +196,8 @@ TEST(Reference, NeedsAFewIterationsForTheSquaredLoss) {
   }
 }
 
-// The median-like limit of a Huber loss: next to no curvature anywhere, and none at the start.
+// The median-like limit of a Huber loss: the second derivative is tiny anywhere, and zero at the
+// start.
 TEST(Reference, FindsTheOptimumOfANearlyPiecewiseLinearLoss) {
   const Problem problem = naive::random_problem({.rows = 300, .features = 6, .seed = 2},
                                                 {.loss = HuberLoss{1e-3}, .intercept = true});

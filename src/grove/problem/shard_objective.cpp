@@ -29,35 +29,35 @@ Shard make_shard(Features features, bool intercept, const kernels::Kernels& kern
   return DenseShard(std::get<DenseRows>(features), intercept, kernels);
 }
 
-/// Takes each sample with the chance min(1, curvature / level), and at a curvature of at least the
-/// level, so that sums are right in the mean and the samples that matter are all there. The level
-/// is that at which so many are taken. Chances are carried over from sample to sample: no random
-/// numbers, and neighbours stand for each other.
-void take_by_curvature(Index count, ObjectiveScratch& scratch) {
-  const auto& curvatures = scratch.curvatures;
+/// Takes each sample with the chance min(1, second derivative / level), and at a second derivative
+/// of at least the level, so that sums are right in the mean and the samples that matter are all
+/// there. The level is that at which so many are taken. Chances are carried over from sample to
+/// sample: no random numbers, and neighbours stand for each other.
+void take_by_second_derivative(Index count, ObjectiveScratch& scratch) {
+  const auto& second_derivatives = scratch.second_derivatives;
   double level = 0;
   for (;;) {
-    double light = 0;  // the sum of curvatures below the level
+    double light = 0;  // the sum of second derivatives below the level
     Index heavy = 0;
-    for (const double curvature : curvatures) {
-      if (level > 0 && curvature >= level)
+    for (const double second_derivative : second_derivatives) {
+      if (level > 0 && second_derivative >= level)
         ++heavy;
       else
-        light += curvature;
+        light += second_derivative;
     }
     const double next = heavy < count ? light / static_cast<double>(count - heavy) : level;
     if (!(next > 0) || std::abs(next - level) <= 1e-3 * level) break;
     level = next;
   }
   scratch.taken.clear();
-  scratch.taken_curvatures.clear();
+  scratch.taken_second_derivatives.clear();
   double chance = 0.5;
-  for (std::size_t k = 0; k < curvatures.size(); ++k) {
-    chance += std::min(1.0, curvatures[k] / level);
+  for (std::size_t k = 0; k < second_derivatives.size(); ++k) {
+    chance += std::min(1.0, second_derivatives[k] / level);
     if (!(chance >= 1)) continue;
     chance -= 1;
     scratch.taken.push_back(static_cast<std::uint32_t>(k));
-    scratch.taken_curvatures.push_back(std::max(level, curvatures[k]));
+    scratch.taken_second_derivatives.push_back(std::max(level, second_derivatives[k]));
   }
 }
 
@@ -82,21 +82,22 @@ class ShardObjective final : public Objective {
     return pass(x, batch, {.gradient = gradient, .hessian = hessian}, scratch);
   }
 
-  double evaluate_curvatures(const Vector& x, Batch batch, Vector* gradient,
-                             std::span<double> curvatures,
-                             ObjectiveScratch& scratch) const override {
-    assert(static_cast<Index>(curvatures.size()) == size_of(batch, samples()));
-    return pass(x, batch, {.gradient = gradient, .curvatures = curvatures.data()}, scratch);
+  double evaluate_second_derivatives(const Vector& x, Batch batch, Vector* gradient,
+                                     std::span<double> second_derivatives,
+                                     ObjectiveScratch& scratch) const override {
+    assert(static_cast<Index>(second_derivatives.size()) == size_of(batch, samples()));
+    return pass(x, batch, {.gradient = gradient, .second_derivatives = second_derivatives.data()},
+                scratch);
   }
 
-  void weighted_hessian_times(std::span<const double> curvatures, Batch batch,
+  void weighted_hessian_times(std::span<const double> second_derivatives, Batch batch,
                               const Vector& direction, Vector& result,
                               ObjectiveScratch& scratch) const override {
     assert(direction.size() == dimension_ && &result != &direction);
-    assert(static_cast<Index>(curvatures.size()) == size_of(batch, samples()));
+    assert(static_cast<Index>(second_derivatives.size()) == size_of(batch, samples()));
     std::visit(
         [&](const auto& shard) {
-          sum_products(shard, batch, curvatures, direction, result, scratch.block);
+          sum_products(shard, batch, second_derivatives, direction, result, scratch.block);
         },
         shard_);
     result *= sample_weight(batch);
@@ -109,11 +110,12 @@ class ShardObjective final : public Objective {
     const auto* dense = std::get_if<DenseShard>(&shard_);
     if (!dense || samples_to_take >= samples() || std::holds_alternative<SquaredLoss>(terms_.loss))
       return Objective::sketch_hessian(x, samples_to_take, hessian, scratch);
-    scratch.curvatures.resize(samples());
-    pass(x, Batch::all(), {.curvatures = scratch.curvatures.data()}, scratch);
-    take_by_curvature(samples_to_take, scratch);
-    sum_hessian(*dense, Batch::of(scratch.taken), scratch.taken_curvatures, hessian, scratch.block);
-    dense->sum_squares(scratch.curvatures, scratch.part_vector);
+    scratch.second_derivatives.resize(samples());
+    pass(x, Batch::all(), {.second_derivatives = scratch.second_derivatives.data()}, scratch);
+    take_by_second_derivative(samples_to_take, scratch);
+    sum_hessian(*dense, Batch::of(scratch.taken), scratch.taken_second_derivatives, hessian,
+                scratch.block);
+    dense->sum_squares(scratch.second_derivatives, scratch.part_vector);
     hessian.diagonal() = hessian.diagonal().cwiseMax(scratch.part_vector);
     finish_hessian(Batch::all(), hessian);
     return static_cast<Index>(scratch.taken.size());
@@ -121,9 +123,9 @@ class ShardObjective final : public Objective {
 
   double smoothness() const override {
     std::call_once(smoothness_known_, [&] {
-      const double bend =
-          std::visit([](const auto& loss) { return loss.max_curvature; }, terms_.loss);
-      smoothness_ = largest_eigenvalue(bend);
+      const double second_derivative =
+          std::visit([](const auto& loss) { return loss.max_second_derivative; }, terms_.loss);
+      smoothness_ = largest_eigenvalue(second_derivative);
     });
     return smoothness_;
   }
@@ -163,10 +165,10 @@ class ShardObjective final : public Objective {
     return terms_.scale / static_cast<double>(size);
   }
 
-  /// Of the Hessian if every loss had the curvature `bend`.
-  double largest_eigenvalue(double bend) const {
+  /// Of the Hessian if every loss had this second derivative.
+  double largest_eigenvalue(double second_derivative) const {
     if (dimension_ <= stored_gram_limit) {
-      const Matrix gram = gram_matrix(bend);
+      const Matrix gram = gram_matrix(second_derivative);
       const SymmetricMap product = [&gram](const Vector& in, Vector& out) {
         out.setZero();
         add_symmetric_product(gram, in, out);
@@ -175,26 +177,26 @@ class ShardObjective final : public Objective {
         if (const auto found = lanczos_eigenvalue(product)) return *found;
       return symmetric_eigenvalues(gram).tail(1)[0];
     }
-    const std::vector<double> curvatures(samples(), bend);
+    const std::vector<double> second_derivatives(samples(), second_derivative);
     ObjectiveScratch scratch;
     const SymmetricMap passes = [&](const Vector& in, Vector& out) {
-      weighted_hessian_times(curvatures, Batch::all(), in, out, scratch);
+      weighted_hessian_times(second_derivatives, Batch::all(), in, out, scratch);
     };
     if (const auto found = lanczos_eigenvalue(passes)) return *found;
     // The trace bounds the largest eigenvalue: still a valid constant, only a cautious one.
     const double squares =
         std::visit([](const auto& shard) { return shard.squared_norm(); }, shard_);
-    return bend * sample_weight(Batch::all()) * squares + penalty();
+    return second_derivative * sample_weight(Batch::all()) * squares + penalty();
   }
 
   /// Its lower triangle.
-  Matrix gram_matrix(double bend) const {
+  Matrix gram_matrix(double second_derivative) const {
     Matrix gram;
     AlignedNumbers memory;
     const std::vector<double> ones(samples(), 1.0);
     std::visit([&](const auto& shard) { sum_hessian(shard, Batch::all(), ones, gram, memory); },
                shard_);
-    gram *= bend * sample_weight(Batch::all());
+    gram *= second_derivative * sample_weight(Batch::all());
     gram.diagonal().head(penalized_).array() += penalty();
     return gram;
   }

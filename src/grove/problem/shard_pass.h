@@ -28,8 +28,8 @@ class PassMemory {
   double* margins() const { return sum() + stride_; }
   double* targets() const { return margins() + block_; }
   double* slopes() const { return targets() + block_; }
-  double* curvatures() const { return slopes() + block_; }
-  double* hessian() const { return curvatures() + block_; }
+  double* second_derivatives() const { return slopes() + block_; }
+  double* hessian() const { return second_derivatives() + block_; }
   double* staging() const { return hessian() + staging_; }
 
   void set_point(const Vector& x) const {
@@ -58,7 +58,7 @@ inline double evaluate_losses(const kernels::Kernels& kernels, const Loss& loss,
         const LossPoint point = custom.at(block.margins[k], block.targets[k]);
         sum += point.value;
         block.slopes[k] = point.slope;
-        block.curvatures[k] = point.curvature;
+        block.second_derivatives[k] = point.second_derivative;
       }
       return sum;
     }
@@ -83,8 +83,8 @@ void for_each_block(const Shard& shard, Batch batch, const PassMemory& memory, c
 /// What a pass fills besides the sum of the losses: whatever is not null.
 struct PassResults {
   Vector* gradient = nullptr;
-  Matrix* hessian = nullptr;     ///< lower triangle
-  double* curvatures = nullptr;  ///< of each sample of the batch
+  Matrix* hessian = nullptr;             ///< lower triangle
+  double* second_derivatives = nullptr;  ///< of each sample of the batch
 };
 
 /// The targets of a block: in place where the batch is whole, else gathered.
@@ -112,24 +112,25 @@ double sum_losses(const Losses& losses, const Shard& shard, Batch batch, const V
   if (results.hessian) hessian.emplace(shard, *results.hessian, memory.hessian());
   double total = 0;
   for_each_block(shard, batch, memory, [&](const auto& rows, Index begin) {
-    double* curvatures = results.curvatures ? results.curvatures + begin : memory.curvatures();
+    double* second_derivatives = results.second_derivatives ? results.second_derivatives + begin
+                                                            : memory.second_derivatives();
     shard.multiply(rows, memory.point(), memory.margins());
     total +=
         evaluate_losses(losses.kernels, losses.loss,
                         {rows.count, memory.margins(),
                          targets_of(losses.targets, batch, begin, rows.count, memory.targets()),
-                         memory.slopes(), curvatures});
+                         memory.slopes(), second_derivatives});
     if (results.gradient) shard.add_combination(rows, memory.slopes(), memory.sum());
-    if (hessian) hessian->add(rows, curvatures);
+    if (hessian) hessian->add(rows, second_derivatives);
   });
   if (results.gradient) *results.gradient = memory.sum_of(shard.dimension());
   if (hessian) hessian->finish();
   return total;
 }
 
-/// result = sum over the batch of curvature * row row' direction.
+/// result = sum over the batch of second derivative * row row' direction.
 template <class Shard>
-void sum_products(const Shard& shard, Batch batch, std::span<const double> curvatures,
+void sum_products(const Shard& shard, Batch batch, std::span<const double> second_derivatives,
                   const Vector& direction, Vector& result, AlignedNumbers& numbers) {
   const PassMemory memory(numbers, shard, false);
   memory.set_point(direction);
@@ -137,20 +138,21 @@ void sum_products(const Shard& shard, Batch batch, std::span<const double> curva
   for_each_block(shard, batch, memory, [&](const auto& rows, Index begin) {
     double* weights = memory.margins();
     shard.multiply(rows, memory.point(), weights);
-    for (Index k = 0; k < rows.count; ++k) weights[k] *= curvatures[begin + k];
+    for (Index k = 0; k < rows.count; ++k) weights[k] *= second_derivatives[begin + k];
     shard.add_combination(rows, weights, memory.sum());
   });
   result = memory.sum_of(shard.dimension());
 }
 
-/// hessian = lower triangle of the sum over the batch of curvature * row row'.
+/// hessian = lower triangle of the sum over the batch of second derivative * row row'.
 template <class Shard>
-void sum_hessian(const Shard& shard, Batch batch, std::span<const double> curvatures,
+void sum_hessian(const Shard& shard, Batch batch, std::span<const double> second_derivatives,
                  Matrix& hessian, AlignedNumbers& numbers) {
   const PassMemory memory(numbers, shard, true);
   typename Shard::HessianSum sum(shard, hessian, memory.hessian());
-  for_each_block(shard, batch, memory,
-                 [&](const auto& rows, Index begin) { sum.add(rows, curvatures.data() + begin); });
+  for_each_block(shard, batch, memory, [&](const auto& rows, Index begin) {
+    sum.add(rows, second_derivatives.data() + begin);
+  });
   sum.finish();
 }
 

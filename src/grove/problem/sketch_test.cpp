@@ -38,10 +38,10 @@ TEST(Sketch, IsNearTheHessianWithItsDiagonalFromAQuarterOfTheSamples) {
 }
 
 // A column that no sample of the sketch has keeps its diagonal.
-TEST(Sketch, TakesTheSamplesThatBendAndForgetsNoColumn) {
+TEST(Sketch, TakesTheSamplesOfLargeSecondDerivativeAndForgetsNoColumn) {
   Problem problem = naive::random_problem({.rows = 400, .features = 6}, {});
   for (std::uint32_t row = 0; row < 400; ++row) {
-    problem.rows[row][4] = row < 40 ? 0 : 40;  // far from where the logistic loss bends
+    problem.rows[row][4] = row < 40 ? 0 : 40;  // where the logistic loss is nearly linear
     problem.rows[row][5] = row == 201 ? 1e-3 : 0;
   }
   Vector x = naive::random_point(6, 0.1, 4);

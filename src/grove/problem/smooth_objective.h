@@ -22,19 +22,22 @@ class SmoothObjective : public Objective {
   }
 
   /// The Hessian itself.
-  Index curvature_count(Batch) const final { return dimension() * dimension(); }
+  Index second_derivative_count(Batch) const final { return dimension() * dimension(); }
 
-  double evaluate_curvatures(const Vector& x, Batch, Vector* gradient, std::span<double> curvatures,
-                             ObjectiveScratch& scratch) const final {
-    assert(static_cast<Index>(curvatures.size()) == dimension() * dimension());
+  double evaluate_second_derivatives(const Vector& x, Batch, Vector* gradient,
+                                     std::span<double> second_derivatives,
+                                     ObjectiveScratch& scratch) const final {
+    assert(static_cast<Index>(second_derivatives.size()) == dimension() * dimension());
     const double result = value(x, gradient, &scratch.part_hessian);
-    Eigen::Map<Matrix>(curvatures.data(), dimension(), dimension()) = scratch.part_hessian;
+    Eigen::Map<Matrix>(second_derivatives.data(), dimension(), dimension()) = scratch.part_hessian;
     return result;
   }
 
-  void weighted_hessian_times(std::span<const double> curvatures, Batch, const Vector& direction,
-                              Vector& result, ObjectiveScratch&) const final {
-    result = Eigen::Map<const Matrix>(curvatures.data(), dimension(), dimension()) * direction;
+  void weighted_hessian_times(std::span<const double> second_derivatives, Batch,
+                              const Vector& direction, Vector& result,
+                              ObjectiveScratch&) const final {
+    result =
+        Eigen::Map<const Matrix>(second_derivatives.data(), dimension(), dimension()) * direction;
   }
 };
 

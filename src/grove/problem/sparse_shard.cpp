@@ -119,7 +119,7 @@ void SparseShard::add_combination(const Rows& rows, const double* weights, doubl
 }
 
 template <class Values>
-void SparseShard::add_squares(const Rows& rows, const double* curvatures, Matrix& hessian,
+void SparseShard::add_squares(const Rows& rows, const double* second_derivatives, Matrix& hessian,
                               Values values) const {
   constexpr Index together = 4;
   double* const start = hessian.data();
@@ -134,7 +134,7 @@ void SparseShard::add_squares(const Rows& rows, const double* curvatures, Matrix
       double weights[together];
       for (Index c = 0; c < together; ++c) {
         columns[c] = start + stride * entries.columns[left + c];
-        weights[c] = curvatures[k] * values.of(entries.values, left + c);
+        weights[c] = second_derivatives[k] * values.of(entries.values, left + c);
         for (Index above = 0; above <= c; ++above)
           columns[above][entries.columns[left + c]] +=
               weights[above] * values.of(entries.values, left + c);
@@ -148,21 +148,22 @@ void SparseShard::add_squares(const Rows& rows, const double* curvatures, Matrix
     }
     for (; left < entries.count; ++left) {
       double* column = start + stride * entries.columns[left];
-      const double weight = curvatures[k] * values.of(entries.values, left);
+      const double weight = second_derivatives[k] * values.of(entries.values, left);
       for (Index j = left; j < entries.count; ++j)
         column[entries.columns[j]] += weight * values.of(entries.values, j);
     }
     if (!constant_) continue;
     const Index last = dimension_ - 1;
     for (Index j = 0; j < entries.count; ++j)
-      start[stride * entries.columns[j] + last] += curvatures[k] * values.of(entries.values, j);
-    start[stride * last + last] += curvatures[k];
+      start[stride * entries.columns[j] + last] +=
+          second_derivatives[k] * values.of(entries.values, j);
+    start[stride * last + last] += second_derivatives[k];
   }
 }
 
-void SparseShard::HessianSum::add(const Rows& rows, const double* curvatures) {
-  if (shard_.ones_) return shard_.add_squares(rows, curvatures, hessian_, Ones{});
-  shard_.add_squares(rows, curvatures, hessian_, Stored{});
+void SparseShard::HessianSum::add(const Rows& rows, const double* second_derivatives) {
+  if (shard_.ones_) return shard_.add_squares(rows, second_derivatives, hessian_, Ones{});
+  shard_.add_squares(rows, second_derivatives, hessian_, Stored{});
 }
 
 }  // namespace grove

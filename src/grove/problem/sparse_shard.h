@@ -48,7 +48,7 @@ class SparseShard {
         : shard_(shard), hessian_(hessian) {
       hessian.setZero(shard.dimension(), shard.dimension());
     }
-    void add(const Rows& rows, const double* curvatures);
+    void add(const Rows& rows, const double* second_derivatives);
     void finish() {}
 
    private:
@@ -65,7 +65,7 @@ class SparseShard {
   void add_combination_by(const Rows& rows, const double* weights, double* sum,
                           Values values) const;
   template <class Values>
-  void add_squares(const Rows& rows, const double* curvatures, Matrix& hessian,
+  void add_squares(const Rows& rows, const double* second_derivatives, Matrix& hessian,
                    Values values) const;
 
   /// The non-zeros of one row, columns ascending.

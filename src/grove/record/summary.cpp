@@ -57,7 +57,7 @@ std::string accuracy_text(const RunRecord& record) {
     text +=
         "  error       the optimum is not unique: the objective is flat in some directions, and "
         "its "
-        "gap\n              tells how good the model is\n";
+        "gap\n              says how good the model is\n";
   else if (last.relative_error)
     text += fmt::format("  error       {:.3e} of the squared distance to the optimum is left\n",
                         *last.relative_error);

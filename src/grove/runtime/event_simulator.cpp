@@ -95,7 +95,7 @@ void EventSimulator::arrive(const Event& event) {
     return;
   }
   agents_[event.agent.value]->receive(event.slot, event.message->view());
-  // Started by an event of its own, so that all that arrives at this moment is heard first.
+  // Started by an event of its own, so that all that arrives at this moment is received first.
   schedule({.time = now_, .kind = Kind::start, .agent = event.agent, .token = state.token});
 }
 

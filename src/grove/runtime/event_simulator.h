@@ -31,18 +31,18 @@ struct EventOptions {
   std::uint64_t seed = 1;
   std::vector<double> speeds;        ///< local steps per second, by agent; empty: 1 everywhere
   double latency = 0.1;              ///< mean time of a message on its way
-  std::optional<Machines> machines;  ///< if given, they tell both times instead
+  std::optional<Machines> machines;  ///< if given, they determine both times instead
   double jitter = 0;          ///< latency varies uniformly by this share; above 0 messages overtake
   double loss_rate = 0;       ///< probability that a message is lost
   double duplicate_rate = 0;  ///< probability that it arrives twice
-  double patience = 5;        ///< an agent that hears nothing works again after so long
+  double patience = 5;        ///< an agent that receives nothing works again after so long
   int checkpoint_every = 10;  ///< activations between checkpoints
   std::vector<Cut> cuts;
   std::vector<Crash> crashes;
 };
 
 /// Free-running agents as events in virtual time: everyone works at its own pace, whenever it has
-/// heard something new, and nobody waits for anybody. Seeded and replayable; a run is a pure
+/// received something new, and nobody waits for anybody. Seeded and replayable; a run is a pure
 /// function of its arguments. For agents with edge links.
 class EventSimulator {
  public:

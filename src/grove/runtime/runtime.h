@@ -21,7 +21,7 @@ Estimates estimates_of(std::span<const std::unique_ptr<Agent>> agents);
 
 /// What one agent did in a run, beyond its estimate.
 struct AgentReport {
-  std::uint64_t broadcasts = 0;    ///< activations that spoke
+  std::uint64_t broadcasts = 0;    ///< activations that sent
   std::vector<AgentEvent> events;  ///< in order
 };
 

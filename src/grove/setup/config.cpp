@@ -302,7 +302,7 @@ void add_asynchrony_options(Config& config, std::vector<Option>& options) {
                                 config.participation));
   options.push_back(choice_option<LinkKind>(
       {"link", "",
-       "one broadcast per round, or one message per edge, which bears loss and delay "
+       "one broadcast per round, or one message per edge, which tolerates loss and delay "
        "(broadcast)",
        asynchrony},
       config.link, {{"broadcast", LinkKind::broadcast}, {"edge", LinkKind::edge}}));
@@ -382,8 +382,8 @@ bool simulates_time(const Config& config) {
          (config.free_running || !config.speeds.empty() || !config.latency.empty());
 }
 
-bool bears_curvature(const Config& config) {
-  return config.method.traits().weighs_by_hessian && config.sampling != SamplingKind::minibatch &&
+bool can_publish_weights(const Config& config) {
+  return config.method.traits().publishes_weights && config.sampling != SamplingKind::minibatch &&
          config.local_model == LocalModelKind::augmented &&
          !(config.prox && std::holds_alternative<TunedProx>(config.prox->value));
 }

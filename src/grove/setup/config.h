@@ -135,11 +135,12 @@ std::vector<Option> options_of(Config& config, const Registry& registry = built_
 nlohmann::json options_json(const Config& config);
 
 inline bool is_druid(Method method) { return method.local_solver() != nullptr; }
-bool simulates_time(const Config& config);   ///< simulated seconds stand beside rounds
-bool bears_curvature(const Config& config);  ///< links may be weighed by matrices
-/// What is wrong where they are and may not.
-constexpr std::string_view needs_of_curvature =
-    "links weighed by curvature need --method druid-vl, --local-model augmented, no --sampling "
+bool simulates_time(const Config& config);       ///< simulated seconds stand beside rounds
+bool can_publish_weights(const Config& config);  ///< agents may publish link weights
+/// The error where --penalty asks for published weights and they are not possible.
+constexpr std::string_view published_weights_need =
+    "scalar, diagonal, low-rank:K and full need --method druid-vl, --local-model augmented, no "
+    "--sampling "
     "minibatch and no --prox tuned; expected a number, or auto";
 
 /// What no option can see alone: settings that exclude each other.

@@ -96,12 +96,13 @@ Status check(const Config& config) {
     if (config.samples > 0)
       return Error{"--samples", "sub-samples one file, but --shards gives every process its own"};
   }
-  if (config.penalty.curvature() && !bears_curvature(config))
-    return Error{"--penalty", std::string(needs_of_curvature)};
+  if (config.penalty.published_form() && !can_publish_weights(config))
+    return Error{"--penalty", std::string(published_weights_need)};
   if (config.link == LinkKind::broadcast && config.loss_rate > 0)
-    return Error{"--loss-rate", "broadcast links cannot bear lost messages; use --link edge, or 0"};
+    return Error{"--loss-rate",
+                 "broadcast links do not tolerate lost messages; use --link edge, or 0"};
   if (config.link == LinkKind::broadcast && config.delay > 0)
-    return Error{"--delay", "broadcast links cannot bear late messages; use --link edge, or 0"};
+    return Error{"--delay", "broadcast links do not tolerate late messages; use --link edge, or 0"};
   return success();
 }
 

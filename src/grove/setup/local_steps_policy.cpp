@@ -18,7 +18,7 @@ Cost one_step(const Config& config, const Objective& objective) {
   // Where Hessians are kept for as long as they hold, a step is a gradient and a solve.
   const bool keeps_hessians = config.sampling == SamplingKind::variance_reduced ||
                               config.sampling == SamplingKind::adaptive ||
-                              config.penalty.curvature();
+                              config.penalty.published_form();
   return {.gradient_samples = batches ? std::min(samples, config.batch_gradient) : samples,
           .hessian_samples = keeps_hessians ? 0
                              : batches      ? std::min(samples, config.batch_hessian)

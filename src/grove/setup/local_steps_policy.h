@@ -15,7 +15,7 @@ struct LocalStepsChoice {
   std::string reason;
 };
 
-/// What an agent knows: its own times and those that its neighbours tell. Seconds.
+/// What an agent knows: its own times and those that its neighbours send. Seconds.
 struct WorkTimes {
   double step = 0;  ///< one local step of its own
   double turn = 0;  ///< that and the slowest of its messages
@@ -30,7 +30,7 @@ struct WorkTimes {
 LocalStepsChoice choose_work(const WorkTimes& times, bool free_running);
 
 /// `--work auto` on machines of known speed, by agent (docs/reference/simulated-machines.md). An
-/// agent goes by its own times and by two numbers that each neighbour would tell once: how long a
+/// agent goes by its own times and by two numbers that each neighbour would send once: how long a
 /// local step takes it, and how long that and its slowest message.
 std::vector<LocalStepsChoice> choose_work(const Config& config, const Instance& instance,
                                           const Machines& machines);

@@ -96,10 +96,9 @@ DruidOptions druid_options(const Config& config, const Instance& instance, Agent
           .solver = solver_of(config)};
 }
 
-/// Beyond, the few d x d matrices that curvature adds to an agent's one are no longer small change.
-constexpr Index largest_full_weight =
-    16'000;  ///< coefficients; a curvature is then 0.5 GB on a link
-constexpr Index largest_with_curvature = 2000;
+constexpr Index largest_full_weight = 16'000;  ///< coefficients; a weight is then 0.5 GB on a link
+/// Coefficients up to which an agent keeps a few d x d matrices: 32 MB each.
+constexpr Index largest_with_matrices = 2000;
 
 bool is_automatic(const WorkSpec& work) { return work.meaning() && work.meaning()->automatic; }
 
@@ -122,7 +121,7 @@ void set_up_work(Config& config, const Instance& instance, MethodSetup& setup) {
   const bool open = config.work == WorkSpec("auto");  // no limits were given
   if (!open || !setup.machines) {
     const char* fewer =
-        config.penalty.curvature() ? ", fewer once one gains what a quadratic promises" : "";
+        config.penalty.published_form() ? ", fewer once one gains what a quadratic promises" : "";
     for (const int steps : setup.work_loads)
       setup.work_reasons.push_back(
           fmt::format("{}{} {}{}", open ? "speeds are not known: " : "as given: ", steps,
@@ -137,12 +136,13 @@ void set_up_work(Config& config, const Instance& instance, MethodSetup& setup) {
   config.work = fmt::format("auto:{}", fmt::join(setup.work_loads, ","));
 }
 
-Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& setup) {
-  const LinkWeightForm form = *config.penalty.curvature();
+Status set_up_published_weights(Config& config, const Instance& instance, MethodSetup& setup) {
+  const LinkWeightForm form = *config.penalty.published_form();
   if (form.shape == LinkWeightShape::full && instance.dimension() > largest_full_weight)
-    return Error{"--penalty", fmt::format("full tells a matrix of {0} x {0}; expected at most {1} "
-                                          "coefficients, or low-rank:K",
-                                          instance.dimension(), largest_full_weight)};
+    return Error{"--penalty",
+                 fmt::format("full publishes a matrix of {0} x {0}; expected at most {1} "
+                             "coefficients, or low-rank:K",
+                             instance.dimension(), largest_full_weight)};
   if (form.rank > instance.dimension())
     return Error{"--penalty", fmt::format("low-rank:{} keeps more eigenpairs than there are "
                                           "coefficients; expected at most {}",
@@ -158,8 +158,8 @@ Status set_up_curvature(Config& config, const Instance& instance, MethodSetup& s
   return success();
 }
 
-/// Both ends of a link keep the other's curvature and that of the link.
-double curvature_bytes(LinkWeightForm form, const Instance& instance) {
+/// Both ends of a link keep the other's weight and that of the link.
+double weight_bytes(LinkWeightForm form, const Instance& instance) {
   const auto links = static_cast<double>(instance.graph.edges().size());
   return 4 * links * static_cast<double>(form.numbers(instance.dimension()) * sizeof(float));
 }
@@ -167,25 +167,26 @@ double curvature_bytes(LinkWeightForm form, const Instance& instance) {
 /// Makes a weight out of auto.
 void settle_penalty(Config& config, const Instance& instance, std::vector<std::string>& notes) {
   constexpr double most_bytes = 1e9;  // in all; graphs with a hundred links an agent come here
-  const auto form = automatic_curvature(config, instance.dimension());
+  const auto form = automatic_weight_form(config, instance.dimension());
   if (!form) {
     config.penalty = automatic_scalar_penalty(*instance.mean, instance.start(), instance.graph);
     return;
   }
   config.penalty = *form;
-  const double bytes = curvature_bytes(*form, instance);
+  const double bytes = weight_bytes(*form, instance);
   if (bytes <= most_bytes) return;
   config.penalty = LinkWeightForm{LinkWeightShape::diagonal};
-  notes.push_back(fmt::format(
-      "curvatures of {} links would take {:.1f} GB, so that --penalty auto is diagonal; a graph "
-      "with fewer links converges in fewer bytes",
-      instance.graph.edges().size(), bytes / 1e9));
+  notes.push_back(
+      fmt::format("weights of {} links would take {:.1f} GB, so that --penalty auto is "
+                  "diagonal; a graph "
+                  "with fewer links converges in fewer bytes",
+                  instance.graph.edges().size(), bytes / 1e9));
 }
 
 /// As beside links with one number: twice the penalty that suits them.
 double automatic_theta_penalty(const Config& config, const Instance& instance) {
   const double penalty =
-      config.penalty.curvature()
+      config.penalty.published_form()
           ? automatic_scalar_penalty(*instance.mean, instance.start(), instance.graph)
           : static_cast<double>(config.penalty);
   return 2 * penalty;
@@ -196,13 +197,13 @@ Status check_sampling(const Config& config, const Instance& instance) {
   const bool grows = config.sampling == SamplingKind::variance_reduced ||
                      config.sampling == SamplingKind::adaptive;
   if (!grows || !config.method.traits().samples_batches ||
-      instance.dimension() <= largest_with_curvature)
+      instance.dimension() <= largest_with_matrices)
     return success();
   return Error{"--sampling",
                fmt::format("variance-reduced and adaptive keep a Hessian of {0} x {0} "
                            "numbers at every agent; expected at most {1} "
                            "coefficients, or full or minibatch",
-                           instance.dimension(), largest_with_curvature)};
+                           instance.dimension(), largest_with_matrices)};
 }
 
 Status check_prox(const Config& config) {
@@ -247,7 +248,7 @@ void note_clamped_batches(const Config& config, const Instance& instance,
 }
 
 /// Given, and of no use: most likely meant for another method or file. An option that was given as
-/// it is anyway cannot be told from one that was not.
+/// it is anyway cannot be distinguished from one that was not.
 void note_idle_options(const Config& config, const Instance& instance,
                        std::vector<std::string>& notes) {
   using Flags = std::vector<std::pair<const char*, bool>>;  // and whether they were given
@@ -317,7 +318,7 @@ std::vector<Value> one_or_all(std::vector<Value> values) {
   return values;
 }
 
-/// Puts what the agents were given in the place of rules, so that the record tells what ran and
+/// Puts what the agents were given in the place of rules, so that the record states what ran and
 /// repeats it. Rules stay where they are what ran: steps that agents end as they see fit (auto),
 /// and a tuned eps, whose numbers follow from it.
 void write_back(const MethodSetup& setup, Config& config) {
@@ -341,8 +342,8 @@ void write_back(const MethodSetup& setup, Config& config) {
 
 }  // namespace
 
-std::optional<LinkWeightForm> automatic_curvature(const Config& config, Index dimension) {
-  if (!bears_curvature(config) || dimension > largest_with_curvature) return std::nullopt;
+std::optional<LinkWeightForm> automatic_weight_form(const Config& config, Index dimension) {
+  if (!can_publish_weights(config) || dimension > largest_with_matrices) return std::nullopt;
   return automatic_form(dimension, config.l1 > 0);
 }
 
@@ -367,8 +368,9 @@ Result<MethodSetup> set_up_method(const Config& given, const Instance& instance)
   // One agent applies an r that is not separable, to its copy theta.
   if (is_druid(config.method) && !instance.regularizer.separable() && !config.theta_penalty)
     config.theta_penalty = automatic_theta_penalty(config, instance);
-  if (config.penalty.curvature()) {
-    if (Status status = set_up_curvature(config, instance, setup); !status) return status.error();
+  if (config.penalty.published_form()) {
+    if (Status status = set_up_published_weights(config, instance, setup); !status)
+      return status.error();
   } else if (is_druid(config.method)) {
     if (!config.theta_penalty) config.theta_penalty = 2 * config.penalty;
     if (auto* tuned = config.prox ? std::get_if<TunedProx>(&config.prox->value) : nullptr;

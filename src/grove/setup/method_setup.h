@@ -28,9 +28,9 @@ struct MethodSetup {
   bool beyond_bound = false;
 };
 
-/// How the curvature of their ends weighs links where no weight was given, for so many
-/// coefficients; nothing where one number does.
-std::optional<LinkWeightForm> automatic_curvature(const Config& config, Index dimension);
+/// The form of the weights that agents publish where --penalty is auto; nothing where one number
+/// weighs all links.
+std::optional<LinkWeightForm> automatic_weight_form(const Config& config, Index dimension);
 
 /// Derives the settings that were not given.
 Result<MethodSetup> set_up_method(const Config& config, const Instance& instance);

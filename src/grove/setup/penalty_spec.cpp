@@ -14,14 +14,14 @@ constexpr Index automatic_rank = 20;
 
 nlohmann::json text_of(const PenaltySpec& choice) {
   if (choice.is_auto()) return "auto";
-  if (!choice.curvature()) return static_cast<double>(choice);
-  switch (choice.curvature()->shape) {
+  if (!choice.published_form()) return static_cast<double>(choice);
+  switch (choice.published_form()->shape) {
     case LinkWeightShape::scalar:
       return "scalar";
     case LinkWeightShape::diagonal:
       return "diagonal";
     case LinkWeightShape::low_rank:
-      return fmt::format("low-rank:{}", choice.curvature()->rank);
+      return fmt::format("low-rank:{}", choice.published_form()->rank);
     case LinkWeightShape::full:
       break;
   }

@@ -50,7 +50,7 @@ TEST(AutomaticFixedPenalty, FollowsTheUnitsOfTheFeatures) {
 }
 
 // Huber's loss is linear where residuals are large, and so is every objective at the start.
-TEST(AutomaticFixedPenalty, IsPositiveWhereTheStartHasNoCurvature) {
+TEST(AutomaticFixedPenalty, IsPositiveWhereTheHessianVanishesAtTheStart) {
   Config config;
   config.data = "synthetic:gaussian,samples=60,features=3";
   config.agents = 3;
@@ -87,8 +87,8 @@ TEST(AutomaticPenalty, IsDiagonalWhereMatricesOfAllLinksWouldFillTheMemory) {
   const Instance instance = std::move(*make_instance(config));
   const auto setup = set_up_method(config, instance);
   ASSERT_TRUE(setup) << setup.error().text();
-  ASSERT_TRUE(setup->resolved.penalty.curvature());
-  EXPECT_EQ(setup->resolved.penalty.curvature()->shape, LinkWeightShape::diagonal);
+  ASSERT_TRUE(setup->resolved.penalty.published_form());
+  EXPECT_EQ(setup->resolved.penalty.published_form()->shape, LinkWeightShape::diagonal);
   ASSERT_EQ(setup->notes.size(), 1u);
   EXPECT_NE(setup->notes[0].find("2.0 GB"), std::string::npos) << setup->notes[0];
 }

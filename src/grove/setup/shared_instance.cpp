@@ -20,8 +20,8 @@ class RemoteObjective final : public Objective {
     assert(!"the data of a distant agent never leave its process");
     return std::nan("");
   }
-  double evaluate_curvatures(const Vector&, Batch, Vector*, std::span<double>,
-                             ObjectiveScratch&) const override {
+  double evaluate_second_derivatives(const Vector&, Batch, Vector*, std::span<double>,
+                                     ObjectiveScratch&) const override {
     assert(!"the data of a distant agent never leave its process");
     return std::nan("");
   }
@@ -69,24 +69,25 @@ class SharedMean final : public Objective {
     return total[0];
   }
 
-  Index curvature_count(Batch) const override {
+  Index second_derivative_count(Batch) const override {
     Index count = 0;
-    for (const auto& objective : own_) count += objective->curvature_count(Batch::all());
+    for (const auto& objective : own_) count += objective->second_derivative_count(Batch::all());
     return count;
   }
 
   /// Of the samples in this process only, in agent order: the others' stay with them.
-  double evaluate_curvatures(const Vector& x, [[maybe_unused]] Batch batch, Vector* gradient,
-                             std::span<double> curvatures,
-                             ObjectiveScratch& scratch) const override {
+  double evaluate_second_derivatives(const Vector& x, [[maybe_unused]] Batch batch,
+                                     Vector* gradient, std::span<double> second_derivatives,
+                                     ObjectiveScratch& scratch) const override {
     assert(batch.whole());
     std::vector<Vector> parts;
     for (const auto& objective : own_) {
       Vector& part = parts.emplace_back(words(gradient, false));
-      part[0] = objective->evaluate_curvatures(
+      part[0] = objective->evaluate_second_derivatives(
           x, Batch::all(), gradient ? &scratch.part_vector : nullptr,
-          curvatures.first(objective->curvature_count(Batch::all())), scratch);
-      curvatures = curvatures.subspan(objective->curvature_count(Batch::all()));
+          second_derivatives.first(objective->second_derivative_count(Batch::all())), scratch);
+      second_derivatives =
+          second_derivatives.subspan(objective->second_derivative_count(Batch::all()));
       if (gradient) part.tail(dimension_) = scratch.part_vector;
     }
     const Vector total = mean_of(parts, words(gradient, false));
@@ -94,15 +95,17 @@ class SharedMean final : public Objective {
     return total[0];
   }
 
-  void weighted_hessian_times(std::span<const double> curvatures, [[maybe_unused]] Batch batch,
-                              const Vector& direction, Vector& result,
+  void weighted_hessian_times(std::span<const double> second_derivatives,
+                              [[maybe_unused]] Batch batch, const Vector& direction, Vector& result,
                               ObjectiveScratch& scratch) const override {
     assert(batch.whole());
     std::vector<Vector> parts;
     for (const auto& objective : own_) {
-      objective->weighted_hessian_times(curvatures.first(objective->curvature_count(Batch::all())),
-                                        Batch::all(), direction, scratch.part_vector, scratch);
-      curvatures = curvatures.subspan(objective->curvature_count(Batch::all()));
+      objective->weighted_hessian_times(
+          second_derivatives.first(objective->second_derivative_count(Batch::all())), Batch::all(),
+          direction, scratch.part_vector, scratch);
+      second_derivatives =
+          second_derivatives.subspan(objective->second_derivative_count(Batch::all()));
       parts.push_back(scratch.part_vector);
     }
     result = mean_of(parts, dimension_);

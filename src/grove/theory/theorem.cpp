@@ -11,7 +11,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// 2 m_f M_f / (m_f + M_f)
-double mean_curvature(const TheoremSetting& setting) {
+double harmonic_mean(const TheoremSetting& setting) {
   const double m = setting.strong_convexity, M = setting.smoothness;
   return m > 0 ? 2 * m * M / (m + M) : 0;
 }
@@ -63,7 +63,7 @@ std::vector<double> residual_weights(const TheoremSetting& setting) {
 
 ZetaRange admissible_zeta(const TheoremSetting& setting) {
   ZetaRange range{.low = infinity, .high = infinity};
-  if (const double curvature = mean_curvature(setting); curvature > 0) range.low = 1 / curvature;
+  if (const double mean = harmonic_mean(setting); mean > 0) range.low = 1 / mean;
   const std::vector<double> weights = residual_weights(setting);
   for (std::size_t i = 0; i < weights.size(); ++i)
     if (weights[i] > 0) range.high = std::min(range.high, setting.prox[i] / weights[i]);
@@ -79,8 +79,8 @@ Rate theorem_rate(const TheoremSetting& setting, double zeta) {
                         (setting.theta_penalty ? 2 * mu_theta : 0);
   std::vector<RateTerm> terms = {
       {"local work: eps_i and tau_i", dual * sigma * smallest_local_ratio(setting, zeta) / 5},
-      {"strong convexity", (mean_curvature(setting) - 1 / zeta) / weight},
-      {"curvature against the penalty",
+      {"strong convexity", (harmonic_mean(setting) - 1 / zeta) / weight},
+      {"smoothness against the penalty",
        2 * dual * sigma / (5 * (setting.strong_convexity + setting.smoothness))},
       {"graph: z", sigma_u > 0 ? 2 * dual * sigma / (5 * sigma_u * mu) : infinity}};
   if (setting.theta_penalty) {
@@ -94,11 +94,11 @@ Rate printed_rate(const TheoremSetting& setting, double zeta) {
   assert(setting.theta_penalty);
   const double sigma = setting.anchored_min, sigma_u = setting.unsigned_max;
   const double mu_theta = setting.theta_penalty.value_or(0);
-  const double curvatures = setting.strong_convexity + setting.smoothness;
+  const double m_plus_M = setting.strong_convexity + setting.smoothness;
   const double weight = std::ranges::max(setting.prox) + mu_theta * (sigma_u + 2);
   return smallest_of(zeta, {{"first", mu_theta * sigma * smallest_local_ratio(setting, zeta) / 5},
-                            {"second", (mean_curvature(setting) - 1 / zeta) / weight},
-                            {"third", 2.0 / 5 * mu_theta * sigma / curvatures},
+                            {"second", (harmonic_mean(setting) - 1 / zeta) / weight},
+                            {"third", 2.0 / 5 * mu_theta * sigma / m_plus_M},
                             {"fourth", sigma / (5 * std::max(1.0, sigma_u))},
                             {"fifth", 0.5}});
 }

@@ -8,7 +8,7 @@
 
 namespace grove {
 
-/// What Theorem 1 speaks of. Grove runs on sum f_i + n r (math: section 1), so the curvatures are
+/// The quantities of Theorem 1. Grove runs on sum f_i + n r (math: section 1), so the constants are
 /// those of the f_i themselves, without 1/n.
 struct TheoremSetting {
   double strong_convexity = 0;          ///< m_f: no Hessian of an f_i has a smaller eigenvalue

@@ -92,7 +92,7 @@ TEST(Theorem, EtaIsSmallerThanPrintedInTheRelationOfTheExperiments) {
   const double tau = 169.0 / 81;
   EXPECT_NEAR(bound_of(proven, "local work"), sigma * (5 - tau) / (10 * (tau + 25)), 1e-15);
   EXPECT_NEAR(bound_of(proven, "strong convexity"), 0.6 / 10.5, 1e-15);
-  EXPECT_NEAR(bound_of(proven, "curvature"), sigma / 25, 1e-15);
+  EXPECT_NEAR(bound_of(proven, "smoothness"), sigma / 25, 1e-15);
   EXPECT_NEAR(bound_of(proven, "graph: z"), sigma / 15, 1e-15);
   EXPECT_NEAR(bound_of(proven, "graph: theta"), sigma / 20, 1e-15);
   EXPECT_NEAR(printed_rate(setting, 1).eta / proven.eta, 4, 1e-12);

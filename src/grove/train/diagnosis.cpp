@@ -109,14 +109,14 @@ double prox_over_links(const Config& config, const RunRecord& record) {
 std::string why_far(const Config& config, const RunRecord& record) {
   const std::string fact = "agents agree sooner than they arrive: ";
   const bool gradient_steps = config.method.traits().only_uses_gradients;
-  const bool number = is_druid(config.method) && !config.penalty.curvature();
+  const bool number = is_druid(config.method) && !config.penalty.published_form();
   if (number && prox_over_links(config, record) > heavy_prox && !gradient_steps)
     return fact + "the proximal weight outweighs the links; use a smaller --prox";
   if (gradient_steps && !(number && prox_over_links(config, record) < 1))
     return fact +
            "gradient steps gain little on a badly conditioned problem; use --method druid-vl, or "
            "scaled features";
-  const char* or_auto = bears_curvature(config) ? ", or auto" : "";
+  const char* or_auto = can_publish_weights(config) ? ", or auto" : "";
   // Iterates outside a constraint that their copy keeps look far, however soft the links are.
   if (number && (std::isfinite(config.constraint.low) || std::isfinite(config.constraint.high)))
     return fmt::format("{}use a larger or a smaller --penalty{}", fact, or_auto);
@@ -129,8 +129,8 @@ std::string why_far(const Config& config, const RunRecord& record) {
 std::string why_apart(const Config& config, const RunRecord& record) {
   const std::string fact = "agents agree slowly: ";
   const ProblemSummary& problem = record.problem;
-  const bool number = is_druid(config.method) && !config.penalty.curvature();
-  const char* or_auto = bears_curvature(config) ? ", or auto" : "";
+  const bool number = is_druid(config.method) && !config.penalty.published_form();
+  const char* or_auto = can_publish_weights(config) ? ", or auto" : "";
   if (is_slow(problem))
     return fmt::format(
         "{}news travels slowly through this graph (lambda_2 {:.2g} at a mean degree of {:.2g}); "
@@ -162,8 +162,8 @@ std::string resting(const RunRecord& record) {
   return mean < 1 ? fmt::format(" Agents rested in {:.3g} % of the rounds.", 100 * (1 - mean)) : "";
 }
 
-constexpr double silent = 0.1;              ///< of what the median agent has said
-constexpr std::uint64_t fewest_words = 20;  ///< of the median agent, before anybody is blamed
+constexpr double silent = 0.1;                    ///< of what the median agent has said
+constexpr std::uint64_t fewest_activations = 20;  ///< of the median agent, before anybody is blamed
 constexpr std::size_t most_named = 5;
 
 std::uint64_t median_of(std::span<const std::uint64_t> values) {
@@ -181,22 +181,22 @@ std::string named(std::span<const AgentId> agents) {
 
 }  // namespace
 
-std::string explain_silence(const RunRecord& record, const Graph& graph,
-                            std::span<const std::uint64_t> spoken) {
-  if (!was_slow(record) || spoken.empty()) return "";
-  const std::uint64_t usual = median_of(spoken);
-  if (usual < fewest_words) return "";
+std::string explain_inactivity(const RunRecord& record, const Graph& graph,
+                               std::span<const std::uint64_t> activations) {
+  if (!was_slow(record) || activations.empty()) return "";
+  const std::uint64_t usual = median_of(activations);
+  if (usual < fewest_activations) return "";
   std::vector<AgentId> quiet;
-  for (std::uint32_t i = 0; i < spoken.size(); ++i)
-    if (static_cast<double>(spoken[i]) < silent * static_cast<double>(usual))
+  for (std::uint32_t i = 0; i < activations.size(); ++i)
+    if (static_cast<double>(activations[i]) < silent * static_cast<double>(usual))
       quiet.push_back(AgentId{i});
   if (quiet.empty()) return "";
   const AgentId first = quiet.front();
   return fmt::format(
-      "hardly heard: {} {}. Agent {} spoke {} times while others spoke {} times; "
+      "rarely active: {} {}. Agent {} was active {} times, the median agent {} times; "
       "waiting for it: {}.",
-      quiet.size() == 1 ? "agent" : "agents", named(quiet), first.value, spoken[first.value], usual,
-      named(graph.neighbours(first)));
+      quiet.size() == 1 ? "agent" : "agents", named(quiet), first.value, activations[first.value],
+      usual, named(graph.neighbours(first)));
 }
 
 std::string explain_events(const RunRecord& record) {

@@ -15,10 +15,10 @@ namespace grove {
 std::string explain_slowness(const Config& config, const RunRecord& record,
                              bool beyond_bound = false);
 
-/// Which agents hardly ever spoke in such a run, and who waited for them. `spoken`: activations by
-/// agent.
-std::string explain_silence(const RunRecord& record, const Graph& graph,
-                            std::span<const std::uint64_t> spoken);
+/// Which agents were rarely active in such a run, and which neighbours waited for them.
+/// `activations`: by agent.
+std::string explain_inactivity(const RunRecord& record, const Graph& graph,
+                               std::span<const std::uint64_t> activations);
 
 /// What safeguards did, in one sentence.
 std::string explain_events(const RunRecord& record);

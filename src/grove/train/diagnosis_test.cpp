@@ -194,14 +194,15 @@ TEST(Explanation, OfARealRunPointsTowardsTheBetterPenalty) {
 TEST(Explanation, NamesANeighbourThatSendsHardlyAnyMessage) {
   const RunRecord record = shrinking(0.95, 0.9);
   const Graph path = *make_graph("path", 4, 1);
-  const std::string text = explain_silence(record, path, std::vector<std::uint64_t>{90, 88, 5, 91});
+  const std::string text =
+      explain_inactivity(record, path, std::vector<std::uint64_t>{90, 88, 5, 91});
   EXPECT_TRUE(mentions(text, "agent 2")) << text;
   EXPECT_TRUE(mentions(text, "waiting for it: 1, 3")) << text;
-  EXPECT_EQ(explain_silence(record, path, std::vector<std::uint64_t>{90, 88, 30, 91}), "");
-  EXPECT_EQ(explain_silence(record, path, {}), "");
+  EXPECT_EQ(explain_inactivity(record, path, std::vector<std::uint64_t>{90, 88, 30, 91}), "");
+  EXPECT_EQ(explain_inactivity(record, path, {}), "");
   RunRecord converged = record;
   converged.outcome.status = RunStatus::converged;
-  EXPECT_EQ(explain_silence(converged, path, std::vector<std::uint64_t>{90, 88, 5, 91}), "");
+  EXPECT_EQ(explain_inactivity(converged, path, std::vector<std::uint64_t>{90, 88, 5, 91}), "");
 }
 
 struct RealRun {
@@ -221,7 +222,7 @@ std::vector<RealRun> real_runs() {
        "up to 50 rounds late"},
       {"Inactivity", [](Config& c) { c.participation = "0.02"; }, "rest most of the time"},
       {"DeadAgent", [](Config& c) { c.participation = "1,1,1,1,1,1,1,1e-9,1,1"; },
-       "hardly heard: agent 7"},
+       "rarely active: agent 7"},
       {"SlowGraph", [](Config& c) { c.agents = 40, c.graph = "ring"; },
        "slowly through this graph"},
       {"SlowGraphThatConverged",
@@ -274,7 +275,7 @@ TEST(Explanation, NamesTheDeadNeighbourOfARun) {
   const auto record = run(config);
   ASSERT_TRUE(record);
   ASSERT_FALSE(record->explanations.empty());
-  EXPECT_TRUE(mentions(record->explanations.back(), "hardly heard: agent 3"))
+  EXPECT_TRUE(mentions(record->explanations.back(), "rarely active: agent 3"))
       << record->explanations.back();
   EXPECT_TRUE(mentions(record->explanations.back(), "waiting for it: 2, 4"));
 }

@@ -19,7 +19,8 @@ Vector within_bounds(const Vector& mean, Regularizer bounds) {
 }
 
 /// Moves coordinates to where more than half of the agents are, if that is a kink or bound of r.
-void settle_on_face(const std::vector<Vector>& x, const Regularizer& regularizer, Vector& answer) {
+void settle_by_majority(const std::vector<Vector>& x, const Regularizer& regularizer,
+                        Vector& answer) {
   const auto settle = [&](Index k, double value) {
     const auto there = std::ranges::count_if(x, [&](const Vector& own) { return own[k] == value; });
     if (2 * static_cast<std::size_t>(there) > x.size()) answer[k] = value;
@@ -63,7 +64,7 @@ double Measurer::worst_objective(const Estimates& estimates) {
 }
 
 double Measurer::estimated_gap(const Vector& x) {
-  constexpr double damping = 1e-12;  // of the diagonal: flat directions have no curvature
+  constexpr double damping = 1e-12;  // of the diagonal: the Hessian is singular in flat directions
   Matrix hessian;
   const double value = instance_.mean->evaluate(x, Batch::all(), &gradient_, &hessian, scratch_) +
                        instance_.regularizer.value(x);
@@ -72,7 +73,7 @@ double Measurer::estimated_gap(const Vector& x) {
   QuadraticScratch scratch;
   const Vector target = minimize({.center = x,
                                   .gradient = gradient_,
-                                  .curvature = DenseCurvature(hessian, ridge),
+                                  .hessian = DenseHessian(hessian, ridge),
                                   .regularizer = instance_.regularizer,
                                   .smoothness = smoothness_,
                                   .tolerance = 1e-3 * residual},
@@ -95,7 +96,7 @@ Measures Measurer::measure(const Estimates& estimates) {
     for (const Vector& x : estimates.x) result.squared_error += (x - reference_->x).squaredNorm();
   result.solution = theta ? *theta : within_bounds(mean_, instance_.regularizer);
   if (!theta && answer_ == Answer::majority_support)
-    settle_on_face(estimates.x, instance_.regularizer, result.solution);
+    settle_by_majority(estimates.x, instance_.regularizer, result.solution);
   const Vector& from = theta ? mean_ : result.solution;
   const double value = instance_.mean->evaluate(from, Batch::all(), &gradient_, nullptr, scratch_);
   result.stationarity = stationarity(from, gradient_, instance_.regularizer, smoothness_);

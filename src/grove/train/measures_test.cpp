@@ -124,7 +124,7 @@ std::vector<std::unique_ptr<Agent>> standing_at(const std::vector<double>& posit
 }
 
 // The gradient at 0 is -2: with 2.5 |x| the optimum is 0, with 0.5 |x| it is 1.5.
-TEST(Measures, WhereEveryAgentAppliesRTheAnswerIsOnTheFaceOfMostAgents) {
+TEST(Measures, WhereEveryAgentAppliesRTheAnswerHasTheZerosOfMostAgents) {
   const Instance instance = two_parabolas({.l1 = 2.5, .low = -9, .high = 4, .regularized = 1});
   Measurer measurer(instance, nullptr, Answer::majority_support);
   const Measures most = measurer.measure(standing_at({0, 0.3, 0}));

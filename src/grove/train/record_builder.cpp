@@ -111,12 +111,12 @@ void build_record(RunRecord& record, const RecordInputs& closing) {
   record.nonzeros = static_cast<std::uint64_t>(measures.nonzeros);
   record.solution = measures.solution;
   record.events = events_of(agents);
-  std::vector<std::uint64_t> spoken;
-  for (const AgentReport& agent : agents) spoken.push_back(agent.broadcasts);
-  // Agents that nobody hears outdo any other cause.
-  const std::string silence = explain_silence(record, problem.instance.graph, spoken);
+  std::vector<std::uint64_t> activations;
+  for (const AgentReport& agent : agents) activations.push_back(agent.broadcasts);
+  // A neighbour that is never active outdoes any other cause.
+  const std::string inactivity = explain_inactivity(record, problem.instance.graph, activations);
   for (const std::string& why :
-       {silence.empty() ? explain_slowness(config, record, setup.beyond_bound) : silence,
+       {inactivity.empty() ? explain_slowness(config, record, setup.beyond_bound) : inactivity,
         explain_events(record)})
     if (!why.empty()) record.explanations.push_back(why);
 }

@@ -12,7 +12,7 @@
 
 namespace grove {
 
-/// What the core may not do itself: tell the time, report, and hear that it should stop.
+/// What the core may not do itself: read the clock, report, and learn that it should stop.
 struct RunHooks {
   std::function<double()> seconds = [] { return 0.0; };                   ///< a monotonic clock
   std::function<void(std::string_view)> noted = [](std::string_view) {};  ///< before round 1
@@ -31,7 +31,7 @@ struct PreparedProblem {
   std::vector<std::string> notes;
 };
 
-/// Fits the run to where it takes place: one agent per process of a cluster unless told otherwise.
+/// Fits the run to where it takes place: one agent per process of a cluster unless given otherwise.
 /// An error if --runtime and the presence of a cluster disagree.
 Status bind_to_cluster(Config& config, const Cluster* cluster);
 

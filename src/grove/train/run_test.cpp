@@ -259,7 +259,7 @@ TEST(Divergence, OfDruidGdIsBlamedOnItsProx) {
   EXPECT_TRUE(mentions(diagnosis_of(config), "larger --prox"));
 }
 
-// Squared loss with hardly any curvature and many exact local steps: beyond the bound of the
+// Squared loss with a tiny Hessian and many exact local steps: beyond the bound of the
 // linearized model, which is warned of before and named after.
 TEST(Divergence, OfTheLinearizedModelIsBlamedOnItsBound) {
   Config config = small();
