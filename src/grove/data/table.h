@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "grove/base/result.h"
+
+namespace grove {
+
+/// One column of a table: numbers, or texts where a cell is neither a number nor missing.
+struct TableColumn {
+  std::string name;
+  bool is_text = false;
+  std::vector<double> numbers = {};      ///< NaN: missing
+  std::vector<std::int32_t> codes = {};  ///< of a text column, into `texts`; -1: missing
+  std::vector<std::string> texts = {};   ///< distinct, in order of appearance
+  std::size_t number_cells = 0;          ///< of a text column: cells that are numbers
+  std::size_t first_text_row = 0;        ///< of a text column: the first cell that is none
+
+  bool missing(std::size_t row) const;
+  /// The cell as a level of a factor; a number by its shortest text.
+  std::string text(std::size_t row) const;
+};
+
+/// A table as people have it: named columns of any kind, with cells missing.
+struct Table {
+  std::string source;  ///< file name, for messages
+  std::vector<TableColumn> columns;
+  std::vector<std::size_t> lines;  ///< the line on which each row begins
+  std::vector<std::string> notes;  ///< remarks on how it was read, for a person
+
+  std::size_t rows() const { return lines.size(); }
+  const TableColumn* find(std::string_view name) const;
+  std::vector<std::string> names() const;
+  /// `source:line`
+  std::string where(std::size_t row) const;
+};
+
+struct TableOptions {
+  bool has_header = true;         ///< false: columns are called V1, V2, ...
+  std::optional<char> separator;  ///< unset: the most frequent of , ; and tab in the first line
+};
+
+/// Parses CSV text (RFC 4180, quoted line breaks included). Missing cells are empty, NA, NaN or a
+/// lone dot. Names are trimmed; columns without a name are left out with a note. With semicolons
+/// between cells a comma may be the decimal sign. A first line of numbers is no header: an error.
+Result<Table> parse_table(std::string_view text, const std::string& source,
+                          const TableOptions& options = {});
+
+/// Reads a CSV file, also .bz2, .gz or .xz, `-` for standard input, or .dta and .sav (Stata, SPSS)
+/// where the library was built with ReadStat.
+Result<Table> read_table(const std::string& path, const TableOptions& options = {});
+
+/// Collects the cells of a table row by row, for every reader of tables.
+class TableBuilder {
+ public:
+  TableBuilder(std::string source, std::vector<std::string> names);
+
+  void begin_row(std::size_t line);
+  /// The cell of the next column of the row begun last.
+  void add_text(std::string_view cell);
+  void add_number(double value);  ///< NaN: missing
+  void allow_decimal_comma() { decimal_comma_ = true; }
+
+  /// Columns without a name are left out.
+  Table finish() &&;
+
+ private:
+  void make_text(std::size_t column);
+  void add_code(std::size_t column, const std::string& cell);
+
+  Table table_;
+  std::vector<std::unordered_map<std::string, std::int32_t>> codes_;  ///< by column
+  std::size_t column_ = 0;
+  bool decimal_comma_ = false;
+};
+
+}  // namespace grove

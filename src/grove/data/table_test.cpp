@@ -1,0 +1,95 @@
+#include "grove/data/table.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "grove/data/test_files.h"
+
+namespace grove {
+namespace {
+
+Table parsed(std::string_view text, const TableOptions& options = {}) {
+  auto table = parse_table(text, "t.csv", options);
+  EXPECT_TRUE(table) << table.error().text();
+  return table ? *table : Table{};
+}
+
+std::string error_of(std::string_view text, const TableOptions& options = {}) {
+  const auto table = parse_table(text, "t.csv", options);
+  return table ? "" : table.error().text();
+}
+
+TEST(Table, FindsTheSeparatorByItself) {
+  for (const char* text : {"a,b\n1,2\n", "a;b\n1;2\n", "a\tb\n1\t2\n", "\"a\";\"b,c\"\n1;2\n"}) {
+    const Table table = parsed(text);
+    ASSERT_EQ(table.columns.size(), 2U) << text;
+    EXPECT_EQ(table.columns[1].numbers, std::vector<double>{2}) << text;
+  }
+}
+
+TEST(Table, ReadsDecimalCommasBetweenSemicolons) {
+  EXPECT_EQ(parsed("a;b\n1,5;2\n").columns[0].numbers, std::vector<double>{1.5});
+}
+
+TEST(Table, ReadsQuotedLineBreaksAndCountsLines) {
+  const Table table = parsed("a,b\n\"two\nlines, \"\"quoted\"\"\",1\nx,2\n");
+  EXPECT_EQ(table.columns[0].text(0), "two\nlines, \"quoted\"");
+  EXPECT_EQ(table.where(1), "t.csv:4");
+}
+
+TEST(Table, KnowsMissingCells) {
+  const Table table = parsed("a,b\n1,x\n,\nNA,NA\nNaN,.\n.,y\n2,\"\"\n");
+  for (const std::size_t row : {1U, 2U, 3U}) {
+    EXPECT_TRUE(table.columns[0].missing(row)) << row;
+    EXPECT_TRUE(table.columns[1].missing(row)) << row;
+  }
+  EXPECT_TRUE(table.columns[0].missing(4));
+  EXPECT_TRUE(table.columns[1].missing(5));
+  EXPECT_FALSE(table.columns[0].is_text);
+  EXPECT_TRUE(table.columns[1].is_text);
+}
+
+TEST(Table, MakesTextsOfNumbersAboveAText) {
+  const Table table = parsed("a,b\n1,0\n2.50,0\nx,0\n");
+  EXPECT_EQ(table.columns[0].texts, (std::vector<std::string>{"1", "2.5", "x"}));
+  EXPECT_EQ(table.columns[0].number_cells, 2U);
+  EXPECT_EQ(table.columns[0].first_text_row, 2U);
+}
+
+TEST(Table, TrimsNamesAndIgnoresUnnamedColumnsWithANote) {
+  const Table table = parsed(", a ,b\n1,2,3\n");
+  EXPECT_EQ(table.names(), (std::vector<std::string>{"a", "b"}));
+  ASSERT_EQ(table.notes.size(), 1U);
+  EXPECT_NE(table.notes[0].find("column 1 has no name"), std::string::npos);
+}
+
+TEST(Table, RefusesAFileWithoutHeaderAndShowsItsFirstLine) {
+  const std::string error = error_of("0,380,3.61,General\n1,660,3.67,General\n");
+  EXPECT_NE(error.find("t.csv:1"), std::string::npos) << error;
+  EXPECT_NE(error.find("0,380,3.61,General"), std::string::npos) << error;
+  EXPECT_NE(error.find("--no-header"), std::string::npos) << error;
+  const Table table = parsed("0,380\n1,660\n", {.has_header = false});
+  EXPECT_EQ(table.names(), (std::vector<std::string>{"V1", "V2"}));
+  EXPECT_EQ(table.rows(), 2U);
+}
+
+TEST(Table, NamesTheLineOfARowThatIsTooShort) {
+  EXPECT_NE(error_of("a,b\n1,2\n3\n").find("t.csv:3: expected 2 cells"), std::string::npos);
+  EXPECT_NE(error_of("a,a\n1,2\n").find("`a` twice"), std::string::npos);
+  EXPECT_NE(error_of("a,b\n\"1,2\n").find("t.csv:2"), std::string::npos);
+  EXPECT_NE(error_of("a,b\n").find("no rows"), std::string::npos);
+  EXPECT_NE(error_of("").find("is empty"), std::string::npos);
+}
+
+TEST(Table, ReadsCompressedFiles) {
+  const testing_files::TestFolder folder;
+  const std::string name = folder.write(
+      "t.csv.gz", testing_files::compressed("a,b\r\n1,2\r\n\r\n3,4\r\n", ARCHIVE_FILTER_GZIP));
+  const auto table = read_table(name);
+  ASSERT_TRUE(table) << table.error().text();
+  EXPECT_EQ(table->columns[1].numbers, (std::vector<double>{2, 4}));
+}
+
+}  // namespace
+}  // namespace grove
