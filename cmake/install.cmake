@@ -8,25 +8,24 @@ install(TARGETS ${libraries} EXPORT GroveTargets)
 install(EXPORT GroveTargets NAMESPACE Grove:: DESTINATION ${package_folder})
 
 # The doors: data in memory or in files to a record, objectives and methods of one's own, records as
-# tables and models. With what they include, about fifty headers.
+# tables and models. The same as in src/grove/grove.h, mpi.h and peer.h.
 include(cmake/public_headers.cmake)
-set(doors grove/train/problem.h grove/problem/smooth_objective.h grove/record/model.h
-          grove/record/comparison.h grove/record/summary.h)
+set(doors grove/problem/smooth_objective.h grove/record/comparison.h grove/record/model.h
+          grove/record/summary.h grove/train/problem.h)
 if(TARGET grove_mpi)
   list(APPEND doors grove/runtime/mpi/cluster.h)
 endif()
-grove_public_headers(public_headers ${doors})
-list(LENGTH public_headers public_header_count)
-if(public_header_count GREATER 50)
-  message(FATAL_ERROR "${public_header_count} headers would be installed; expected at most 50: a "
-                      "public header includes too much")
+if(TARGET grove_peer)
+  list(APPEND doors grove/peer/peer.h)
+  # An export of its own: only programs that ask for the component peer need gRPC.
+  install(TARGETS grove_peer grove_peer_wire EXPORT GrovePeerTargets)
+  install(EXPORT GrovePeerTargets NAMESPACE Grove:: DESTINATION ${package_folder})
 endif()
-foreach(header IN LISTS public_headers)
-  get_filename_component(folder ${header} DIRECTORY)
-  install(FILES src/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
-endforeach()
+grove_public_headers(${doors})
+install(DIRECTORY ${CMAKE_BINARY_DIR}/include/grove DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
-list(TRANSFORM public_headers PREPEND ${PROJECT_SOURCE_DIR}/src/ OUTPUT_VARIABLE doxygen_input)
+get_property(doxygen_input GLOBAL PROPERTY GROVE_PUBLIC_HEADERS)
+list(TRANSFORM doxygen_input PREPEND ${PROJECT_SOURCE_DIR}/src/)
 list(JOIN doxygen_input " " doxygen_input)
 configure_file(cmake/Doxyfile.in ${CMAKE_BINARY_DIR}/Doxyfile @ONLY)
 

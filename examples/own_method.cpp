@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include <grove/train/run.h>
+#include <grove/grove.h>
 
 namespace {
 

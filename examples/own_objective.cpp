@@ -3,8 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include <grove/problem/smooth_objective.h>
-#include <grove/train/problem.h>
+#include <grove/grove.h>
 
 namespace {
 

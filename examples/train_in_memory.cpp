@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <vector>
 
-#include <grove/train/problem.h>
+#include <grove/grove.h>
 
 int main() {
   // Two hundred samples of three features, row after row. Grove reads them where they are.

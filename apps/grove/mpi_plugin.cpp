@@ -1,4 +1,5 @@
 // The plug-in with MPI.
+#include "grove/runtime/cluster.h"
 #include "grove/runtime/mpi/cluster.h"
 #include "plugin.h"
 

@@ -1,5 +1,7 @@
 #include <memory>
+#include <string>
 
+#include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include "command.h"
@@ -20,14 +22,12 @@ std::shared_ptr<spdlog::logger> make_log() {
 
 int run(const std::string& config_file) {
   if (config_file.empty()) return fail({"--config", "missing; expected peer.toml"});
-  auto config = peer::read_peer_config(config_file);
-  if (!config) return fail(config.error());
   peer::limit_process_memory();
   peer::silence_protobuf();
   watch_for_interrupts();
   const peer::PeerHooks hooks{.log = make_log(), .interrupted = interrupted};
-  const auto outcome = peer::run_peer(std::move(*config), hooks);
-  if (!outcome) return fail({config_file, outcome.error().text()});
+  const auto outcome = peer::run_peer(config_file, hooks);
+  if (!outcome) return fail(outcome.error());
   return *outcome == peer::PeerOutcome::unsaved ? transport_failed : ok;
 }
 

@@ -11,6 +11,7 @@
 #include "grove/methods/method.h"
 #include "grove/network/topology.h"
 #include "grove/problem/objective.h"
+#include "grove/runtime/cluster.h"
 #include "grove/runtime/mpi/cluster.h"
 #include "grove/runtime/mpi/process_links.h"
 

@@ -1,7 +1,7 @@
 #include <cstdio>
 
-#include <grove/runtime/mpi/cluster.h>
-#include <grove/train/run.h>
+#include <grove/grove.h>
+#include <grove/mpi.h>
 
 // The same training with and without MPI, here a job of one process: same solution, bit for bit.
 int main() {

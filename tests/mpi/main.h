@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "grove/runtime/cluster.h"
 #include "grove/runtime/mpi/cluster.h"
 
 namespace grove::testing_support {

@@ -18,6 +18,7 @@
 #include "grove/peer/operator.h"
 #include "grove/peer/peer.grpc.pb.h"
 #include "grove/peer/peer.h"
+#include "grove/peer/peer_config.h"
 #include "grove/peer/peer_agent.h"
 #include "grove/peer/test_folder.h"
 #include "grove/peer/test_log.h"

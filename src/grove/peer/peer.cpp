@@ -5,12 +5,15 @@
 #include <mutex>
 #include <thread>
 
+#include <spdlog/logger.h>
+
 #include "grove/peer/certificates.h"
 #include "grove/peer/clock.h"
 #include "grove/peer/dialer.h"
 #include "grove/peer/members.h"
 #include "grove/peer/metrics.h"
 #include "grove/peer/peer_agent.h"
+#include "grove/peer/peer_config.h"
 #include "grove/peer/peer_status.h"
 #include "grove/peer/process_settings.h"
 #include "grove/peer/server.h"
@@ -401,6 +404,14 @@ Result<PeerOutcome> run_peer(PeerConfig config, const PeerHooks& hooks) {
   auto problem = load_problem(config);
   if (!problem) return problem.error();
   return Peer(std::move(config), std::move(*problem), hooks).run();
+}
+
+Result<PeerOutcome> run_peer(const std::filesystem::path& config_file, const PeerHooks& hooks) {
+  auto config = read_peer_config(config_file);
+  if (!config) return config.error();
+  auto outcome = run_peer(std::move(*config), hooks);
+  if (!outcome) return Error{config_file.string(), outcome.error().text()};
+  return outcome;
 }
 
 }  // namespace grove::peer

@@ -1,16 +1,18 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
-#include <string>
-
-#include <spdlog/logger.h>
-#include <nlohmann/json.hpp>
 
 #include "grove/base/result.h"
-#include "grove/peer/peer_config.h"
+
+namespace spdlog {
+class logger;
+}
 
 namespace grove::peer {
+
+struct PeerConfig;
 
 enum class PeerOutcome { converged, stopped, unsaved /**< the model could not be written */ };
 
@@ -24,5 +26,8 @@ struct PeerHooks {
 /// or until the peer is stopped. Writes checkpoint.bin, model.json and summary.json to the state
 /// directory. An error means that the peer could not start.
 Result<PeerOutcome> run_peer(PeerConfig config, const PeerHooks& hooks);
+
+/// The same for a peer.toml.
+Result<PeerOutcome> run_peer(const std::filesystem::path& config_file, const PeerHooks& hooks);
 
 }  // namespace grove::peer

@@ -1,6 +1,7 @@
 #include "grove/setup/instance.h"
 
 #include "grove/network/topology.h"
+#include "grove/runtime/cluster.h"
 #include "grove/runtime/workers.h"
 #include "grove/setup/data_split.h"
 #include "grove/setup/shared_instance.h"

@@ -9,10 +9,12 @@
 #include "grove/network/graph.h"
 #include "grove/problem/objective.h"
 #include "grove/problem/regularizer.h"
-#include "grove/runtime/cluster.h"
+#include "grove/runtime/agent_range.h"
 #include "grove/setup/config.h"
 
 namespace grove {
+
+class Cluster;
 
 /// A problem laid out on a network: what the agents of any method are made from.
 struct Instance {

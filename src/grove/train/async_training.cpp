@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "grove/runtime/cluster.h"
 #include "grove/train/stopping.h"
 
 namespace grove {

@@ -7,6 +7,7 @@
 #include "grove/data/dataset.h"
 #include "grove/data/labels.h"
 #include "grove/network/topology.h"
+#include "grove/runtime/cluster.h"
 #include "grove/runtime/workers.h"
 #include "grove/setup/shared_instance.h"
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "grove/runtime/cluster.h"
 #include "grove/setup/method_setup.h"
 #include "grove/train/measures.h"
 #include "grove/train/run.h"

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "grove/runtime/async_simulator.h"
+#include "grove/runtime/cluster.h"
 #include "grove/runtime/simulator.h"
 #include "grove/setup/data_split.h"
 #include "grove/setup/method_setup.h"

@@ -6,11 +6,12 @@
 
 #include "grove/problem/reference.h"
 #include "grove/record/record.h"
-#include "grove/runtime/cluster.h"
 #include "grove/setup/config.h"
 #include "grove/setup/instance.h"
 
 namespace grove {
+
+class Cluster;
 
 /// What the core may not do itself: read the clock, report, and learn that it should stop.
 struct RunHooks {

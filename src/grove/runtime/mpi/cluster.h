@@ -2,7 +2,9 @@
 
 #include <memory>
 
-#include "grove/runtime/cluster.h"
+namespace grove {
+class Cluster;
+}
 
 namespace grove::mpi {
 

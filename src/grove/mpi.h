@@ -1,0 +1,4 @@
+#pragma once
+
+// Runs on several processes.
+#include "grove/runtime/mpi/cluster.h"
