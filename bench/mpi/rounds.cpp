@@ -1,5 +1,6 @@
-// What a lock-step round costs beside the agents' own work, next to a bare neighbourhood exchange
-// of the same bytes between the same processes, in the same run. Started by bench/mpi/run.
+// What a lock-step round of the default method costs beside the agents' own work, next to a bare
+// neighbourhood exchange of the same bytes between the same processes, in the same run: one message
+// per neighbour process and round in both. Started by bench/mpi/run.
 #include <algorithm>
 #include <cstdio>
 #include <limits>
@@ -23,7 +24,7 @@ constexpr Index features = 22;
 constexpr int rounds = 100;
 constexpr int repetitions = 40;  ///< the quietest counts: noise only ever adds
 
-/// One sample and one gradient step: next to no work of its own, and all of the bookkeeping.
+/// One sample: next to no work of its own, and all of the bookkeeping.
 std::unique_ptr<Agent> small_agent(AgentId id, const Graph& graph) {
   AgentContext context{
       .id = id,
@@ -33,29 +34,25 @@ std::unique_ptr<Agent> small_agent(AgentId id, const Graph& graph) {
       .network_size = graph.agents(),
       .start = Vector::Zero(features)};
   for (const AgentId neighbour : graph.neighbours(id)) context.neighbours.push_back({neighbour});
-  return make_agent(DruidOptions{.coupling = {.weighting = FixedPenalty{1e-2}},
-                                 .prox = 1,
-                                 .theta_penalty = 2e-2,
-                                 .solver = GradientStep{}},
-                    std::move(context));
+  return make_agent(default_druid(), std::move(context));
 }
 
-/// The same words between the same processes, and nothing else.
+/// The same bytes between the same processes, and nothing else.
 class BareExchange {
  public:
-  BareExchange(const Graph& graph, int rank, int processes)
+  BareExchange(const Graph& graph, int rank, int processes, int words_per_link)
       : links_(mpi::find_process_links(graph, rank, processes)) {
     const int degree = static_cast<int>(links_.neighbours.size());
     MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, degree, links_.neighbours.data(), MPI_UNWEIGHTED,
                                    degree, links_.neighbours.data(), MPI_UNWEIGHTED, MPI_INFO_NULL,
                                    0, &comm_);
-    constexpr int words = static_cast<int>(features) + 2;  // a vector with its header
     for (std::size_t k = 0; k < links_.neighbours.size(); ++k) {
-      offsets_.push_back(words * static_cast<int>(links_.outgoing.first[k]));
-      counts_.push_back(words *
-                        static_cast<int>(links_.outgoing.first[k + 1] - links_.outgoing.first[k]));
+      const auto first = static_cast<int>(links_.outgoing.first[k]);
+      const auto last = static_cast<int>(links_.outgoing.first[k + 1]);
+      offsets_.push_back(words_per_link * first);
+      counts_.push_back(words_per_link * (last - first));
     }
-    out_.resize(links_.outgoing.links.size() * words);
+    out_.resize(links_.outgoing.links.size() * words_per_link);
     in_.resize(out_.size());
   }
 
@@ -80,6 +77,23 @@ double local_seconds(const Runtime& network) {
   return total / static_cast<double>(cores);
 }
 
+/// Words of 8 bytes on one link in a round of the running network, headers included.
+int words_per_link(Runtime& network) {
+  const auto sent = [&] {
+    ProcessReport all;
+    for (const ProcessReport& process : network.reports()) all.add(process);
+    return all;
+  };
+  // Agents first publish their link weights, later only where their Hessians have changed.
+  for (int k = 0; k < rounds; ++k) network.advance();
+  const ProcessReport before = sent();
+  for (int k = 0; k < rounds; ++k) network.advance();
+  const ProcessReport after = sent();
+  const std::uint64_t links = after.vectors_sent - before.vectors_sent;
+  const std::uint64_t words = (after.bytes_sent - before.bytes_sent) / sizeof(double);
+  return static_cast<int>((words + links - 1) / links);
+}
+
 template <class Play>
 double seconds_per_round(const Play& play) {
   MPI_Barrier(MPI_COMM_WORLD);
@@ -100,11 +114,12 @@ int run(Cluster& cluster, std::uint32_t agents, const std::string& topology) {
       cluster.start(std::move(own), *graph,
                     Schedule(1, std::vector<double>(agents, 1.0), std::vector<int>(agents, 1)),
                     {.threads = 1, .seconds = [] { return MPI_Wtime(); }});
-  BareExchange bare(*graph, cluster.rank(), cluster.size());
+  const int words = words_per_link(*network);
+  BareExchange bare(*graph, cluster.rank(), cluster.size(), words);
 
   // Alternating, so that what the machine does meanwhile falls on both.
   constexpr double never = std::numeric_limits<double>::infinity();
-  double local = 0, beside = never, exchange = never, compute_before = 0;
+  double local = 0, beside = never, exchange = never, compute_before = local_seconds(*network);
   for (int k = 0; k < repetitions; ++k) {
     const double whole = seconds_per_round([&] { network->advance(); });
     const double compute = local_seconds(*network);
@@ -114,9 +129,9 @@ int run(Cluster& cluster, std::uint32_t agents, const std::string& topology) {
     exchange = std::min(exchange, seconds_per_round([&] { bare.play(); }));
   }
   if (cluster.rank() == 0)
-    fmt::print("{:>5} {:>6} {:<16} {:>9.2f} {:>9.2f} {:>11.2f} {:>9.2f}x  (at most 3x)\n",
-               cluster.size(), agents, topology, 1e6 * local, 1e6 * beside, 1e6 * exchange,
-               beside / exchange);
+    fmt::print("{:>5} {:>6} {:<12} {:>10} {:>9.2f} {:>9.2f} {:>9.2f} {:>7.2f}x  (at most 3x)\n",
+               cluster.size(), agents, topology, 8 * words, 1e6 * local, 1e6 * beside,
+               1e6 * exchange, beside / exchange);
   return 0;
 }
 
@@ -126,8 +141,8 @@ int main() {
   mpi::Session session;
   Cluster& cluster = session.cluster();
   if (cluster.rank() == 0)
-    fmt::print("{:>5} {:>6} {:<16} {:>9} {:>9} {:>11} {:>10}\n", "ranks", "agents", "graph",
-               "local/us", "other/us", "bare/us", "ratio");
+    fmt::print("{:>5} {:>6} {:<12} {:>10} {:>9} {:>9} {:>9} {:>8}\n", "ranks", "agents", "graph",
+               "bytes/link", "local/us", "other/us", "bare/us", "ratio");
   const auto ranks = static_cast<std::uint32_t>(cluster.size());
   int failed = run(cluster, ranks, "ring");
   failed |= run(cluster, ranks, "complete");

@@ -163,7 +163,6 @@ Result<std::unique_ptr<BlockSource>> map_blocks(const std::filesystem::path& pat
                                                 const TextOptions& options) {
   void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (address == MAP_FAILED) return file_error(path, "map into memory");
-  ::madvise(address, size, MADV_SEQUENTIAL);
   const std::string_view text(static_cast<const char*>(address), size);
   return std::unique_ptr<BlockSource>(
       std::make_unique<MappedBlocks>(path.string(), std::move(file), text, options.block_bytes));
