@@ -42,7 +42,8 @@ class Coupling {
   /// gradient += gradient of the coupling at x, the agent's point at the end of the last round.
   virtual void add_gradient(const Vector& x, Vector& gradient) const = 0;
 
-  // Two squared lengths in one metric, summed over the established links: for ResidualBalancing.
+  // Two squared lengths in one metric, summed over the established links: for ResidualBalancing, of
+  // published weights only.
   virtual double squared_step(const Vector& step) = 0;  ///< of a step of this agent
   /// Of the differences between this agent, at x, and its neighbours. None until every established
   /// link has received a message since the last call.

@@ -1,5 +1,7 @@
 #include "grove/coupling/weight_table.h"
 
+#include <cassert>
+
 namespace grove {
 namespace {
 
@@ -122,6 +124,7 @@ QuadraticTerm WeightTable::sum() const {
 }
 
 const Vector& WeightTable::sum_diagonal() const {
+  assert(!fixed_);
   compute_sum();
   return sum_diagonal_;
 }

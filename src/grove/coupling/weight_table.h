@@ -41,7 +41,7 @@ class WeightTable {
 
   /// Sum of P_ij over the established links. Valid until a weight changes.
   QuadraticTerm sum() const;
-  const Vector& sum_diagonal() const;
+  const Vector& sum_diagonal() const;  ///< the same, its diagonal; of published weights only
 
   /// |P_ij^{-1} v|. A factor of P_ij is kept for later calls.
   double inverse_norm(std::size_t slot, const Vector& v) const;

@@ -12,8 +12,8 @@
 #include "grove/network/spectrum.h"
 #include "grove/schedule/machine_options.h"
 #include "grove/setup/local_steps_policy.h"
+#include "grove/setup/method_notes.h"
 #include "grove/setup/scalar_penalty.h"
-#include "grove/theory/stability.h"
 
 namespace grove {
 namespace {
@@ -233,84 +233,6 @@ void set_up_step_method(Config& config, const Instance& instance, MethodSetup& s
                     *config.step, 2 / smoothness, config.method.name()));
 }
 
-void note_clamped_batches(const Config& config, const Instance& instance,
-                          std::vector<std::string>& notes) {
-  if (!config.method.traits().samples_batches || config.sampling != SamplingKind::minibatch) return;
-  Index smallest = instance.objectives[0]->samples();
-  for (const auto& objective : instance.objectives)
-    smallest = std::min(smallest, objective->samples());
-  for (const auto& [name, size] : {std::pair{"--batch-gradient", config.batch_gradient},
-                                   std::pair{"--batch-hessian", config.batch_hessian}})
-    if (static_cast<Index>(size) > smallest)
-      notes.push_back(fmt::format(
-          "{} {} is larger than the smallest shard ({} samples): clamped to the shard there", name,
-          size, smallest));
-}
-
-/// Given, and of no use: most likely meant for another method or file. An option that was given as
-/// it is anyway cannot be distinguished from one that was not.
-void note_idle_options(const Config& config, const Instance& instance,
-                       std::vector<std::string>& notes) {
-  using Flags = std::vector<std::pair<const char*, bool>>;  // and whether they were given
-  const auto idle = [&](const Flags& flags, const std::string& because) {
-    std::vector<std::string_view> given;
-    for (const auto& [flag, is_given] : flags)
-      if (is_given) given.emplace_back(flag);
-    if (!given.empty())
-      notes.push_back(fmt::format("{} {} no effect: {}", fmt::join(given, ", "),
-                                  given.size() == 1 ? "has" : "have", because));
-  };
-  const Config usual;
-  const std::string method = config.method.name();
-  const std::pair work{"--work", config.work != usual.work};
-  const std::pair model{"--local-model", config.local_model != usual.local_model};
-  if (!is_druid(config.method))
-    idle({work,
-          model,
-          {"--penalty", !config.penalty.is_auto()},
-          {"--theta-penalty", config.theta_penalty.has_value()},
-          {"--prox", config.prox.has_value()}},
-         method + " goes by --step");
-  else if (!config.method.traits().takes_local_steps)
-    idle({work, model}, method + " takes one local step");
-  if (is_druid(config.method)) {
-    idle({{"--step", config.step.has_value()}}, method + " goes by --penalty and --prox");
-    idle({{"--theta-penalty", config.theta_penalty && instance.regularizer.trivial()}},
-         "there is no regularizer to keep a copy for");
-  }
-  if (!config.method.traits().samples_batches)
-    idle({{"--sampling", config.sampling != usual.sampling}}, method + " looks at all samples");
-  if (!config.method.traits().samples_batches || config.sampling == SamplingKind::full)
-    idle({{"--batch-gradient", config.batch_gradient != usual.batch_gradient},
-          {"--batch-hessian", config.batch_hessian != usual.batch_hessian}},
-         "steps look at all samples");
-  idle({{"--label-column",
-         !config.label_column.empty() && config.data.find(".csv") == std::string::npos}},
-       "only CSV files name their columns");
-}
-
-void note_linearized_bound(const Config& config, const Instance& instance, MethodSetup& setup) {
-  const bool several_steps =
-      config.method.traits().takes_local_steps && std::ranges::max(setup.work_loads) > 1;
-  if (config.local_model != LocalModelKind::linearized || !several_steps) return;
-  LinearizedSetting setting{.penalty = config.penalty, .theta_penalty = *config.theta_penalty};
-  if (!instance.regularizer.trivial()) setting.holder = regularizer_holder(config);
-  for (const auto& options : setup.options)
-    setting.prox.push_back(std::get<DruidOptions>(options).prox);
-  const LinearizedStability stability = linearized_stability(instance.graph, setting);
-  setup.beyond_bound = !stability.guaranteed;
-  if (stability.guaranteed) return;
-  std::vector<std::uint32_t> offending;
-  offending.reserve(stability.offending.size());
-  for (AgentId agent : stability.offending) offending.push_back(agent.value);
-  const bool many = offending.size() > 10;
-  if (many) offending.resize(10);
-  setup.notes.push_back(fmt::format(
-      "the linearized local model is only guaranteed stable with --prox {:.6g} or more on this "
-      "graph; below mu deg_i: agents {}{}",
-      stability.needed_prox, fmt::join(offending, ", "), many ? ", ..." : ""));
-}
-
 /// One value where all agents have the same, otherwise all of them.
 template <class Value>
 std::vector<Value> one_or_all(std::vector<Value> values) {
@@ -350,7 +272,7 @@ std::optional<LinkWeightForm> automatic_weight_form(const Config& config, Index 
 Result<MethodSetup> set_up_method(const Config& given, const Instance& instance) {
   MethodSetup setup{.resolved = given};
   Config& config = setup.resolved;
-  note_idle_options(config, instance, setup.notes);
+  note_idle_options(config, instance, setup);
   auto work = make_work_loads(config.work, config.agents, config.seed);
   if (!work) return work.error();
   auto participation = make_participation(config.participation, config.agents);
@@ -378,7 +300,7 @@ Result<MethodSetup> set_up_method(const Config& given, const Instance& instance)
       tuned->base = 2 * config.penalty;
     for (std::uint32_t i = 0; i < instance.agents(); ++i)
       setup.options.emplace_back(druid_options(config, instance, AgentId{i}, setup.work_loads[i]));
-    note_clamped_batches(config, instance, setup.notes);
+    note_clamped_batches(config, instance, setup);
     note_linearized_bound(config, instance, setup);
   } else {
     set_up_step_method(config, instance, setup);
