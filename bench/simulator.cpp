@@ -20,7 +20,7 @@ constexpr Index samples_per_agent = 40;
 
 constexpr double mean_degree = 6;
 
-/// An Erdos-Renyi graph of that degree: so many links between pairs drawn at random. About n e^-6
+/// An Erdos-Renyi graph of that degree: links between pairs drawn at random. About n e^-6
 /// agents stand alone in it, or in small groups: one link joins each of those to a random agent of
 /// the others.
 Graph random_graph(std::uint32_t agents) {

@@ -235,10 +235,10 @@ int main(int argc, char** argv) {
   Settings settings;
   CLI::App app{"--penalty auto against the best of 25 numbers"};
   app.add_option("--only", settings.only, "cases whose name contains this");
-  app.add_option("--agents", settings.agents, "cases with so many agents");
+  app.add_option("--agents", settings.agents, "cases with this number of agents");
   app.add_option("--seed", settings.seed, "of shards, graphs and participation");
   app.add_option("--grid-agents", settings.grid_agents,
-                 "look for the best number where there are at most so many agents (100)");
+                 "look for the best number where there are at most this many agents (100)");
   app.add_flag("--without-rest", settings.without_rest, "do not run with participation 0.4");
   app.add_option("--json", settings.json, "also write the figures to this file");
   CLI11_PARSE(app, argc, argv);

@@ -10,7 +10,7 @@
 namespace grove::testing_support {
 namespace {
 
-/// Eight agents of which each has mostly one class: their own optima and Hessians differ much, so
+/// Eight agents, each with mostly one class: their own optima and Hessians differ much, so
 /// that new weights are published during the run.
 Problem unlike_agents(double l1 = 0, double feature_scale = 1) {
   Problem problem = make_problem({.agents = 8,

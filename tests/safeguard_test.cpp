@@ -109,7 +109,7 @@ class Lopsided final : public Objective {
 
 // A neighbour that is far on one side in one round and far on the other in the next makes the agent
 // cross the kink again and again, so that every Hessian contradicts the one before. The limit on
-// their ratio starts at 3 and passes 1000 after so many publications as fit into the first half of
+// their ratio starts at 3 and passes 1000 after as many publications as fit into the first half of
 // the run.
 TEST(WeightPublication, ComesToAnEndWhateverTheHessianDoes) {
   DruidOptions options = default_druid();

@@ -16,7 +16,7 @@ class Processes {
   Processes& operator=(const Processes&) = delete;
 };
 
-/// One process speaks for all: it prints and writes the files.
+/// One process, the root, prints and writes the files.
 bool is_root();
 
 /// The error of the first process that has one, at every process.

@@ -31,8 +31,8 @@ struct ReadOptions {
   /// Of the model that the data is for: where they are words, the CSV's are.
   std::optional<LabelNames> model_labels = {};
   /// Of the model that the data is for, which may lack labels: targets are NaN then. A CSV does so
-  /// if it has so many columns, none of them named as a label is; a LIBSVM line if it begins with
-  /// index:value. 0: every file has labels.
+  /// if it has that number of columns, none of them named as a label is; a LIBSVM line if it begins
+  /// with index:value. 0: every file has labels.
   std::size_t model_features = 0;
   int threads = 0;  ///< that parse at once; 0: as many as the process may use
 };

@@ -20,7 +20,8 @@ struct ServerBehaviour {
   bool ignores_ranges = false;
   std::string status;       ///< e.g. "404 Not Found": answered instead of the content
   std::string redirect_to;  ///< address to redirect to
-  std::size_t drop_after = ~std::size_t{0};  ///< closes the connection after so many content bytes
+  std::size_t drop_after =
+      ~std::size_t{0};  ///< closes the connection after that many content bytes
 };
 
 class TestServer {

@@ -155,7 +155,7 @@ void add_tile(const Panel<Set>& lower, const Panel<Set>& left, Index column, Ind
 }
 
 /// The square of the last two packs of a panel, without the tile above its diagonal, and of the
-/// last pack only so many columns.
+/// last pack only that many columns.
 template <class Set, int LastColumns>
 void add_corner(const Panel<Set>& panel, Index count, const Square& hessian) {
   constexpr int lanes = Set::lanes;

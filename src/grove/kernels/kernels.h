@@ -66,7 +66,7 @@ struct Kernels {
   void (*add_gram)(const double* panels, Index count, Index dimension, double* hessian,
                    std::span<const double> upcoming);
 
-  /// result += (factor) A x for a symmetric A, of which the lower triangle is read: column after
+  /// result += (factor) A x for a symmetric A whose lower triangle is read: column after
   /// column, `stride` numbers apart, or packed, each column from its diagonal on, in single
   /// precision.
   void (*add_symmetric)(const double* matrix, Index stride, Index dimension, const double* x,
@@ -79,7 +79,7 @@ struct Kernels {
   void (*add_symmetric_packed_twice)(const float* matrix, Index dimension, const double* const* xs,
                                      double* const* results);
 
-  /// result += factor column, of so many numbers.
+  /// result += factor column, of that many numbers.
   void (*add_column)(const double* column, Index dimension, double factor, double* result);
 
   /// The lower triangle becomes its Cholesky factor L; what stands above is lost. False where a

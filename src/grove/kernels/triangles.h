@@ -2,7 +2,7 @@
 
 #include "grove/kernels/pack.h"
 
-/// Symmetric matrices of which only the lower triangle is read, and triangular factors, column
+/// Symmetric matrices whose lower triangle alone is read, and triangular factors, column
 /// after column. All kernels go through four columns at once: what stands below the diagonal in
 /// them is loaded once and used with all that needs it.
 namespace grove::kernels {

@@ -5,7 +5,7 @@
 
 #include "grove/base/types.h"
 
-/// Dense symmetric matrices of which the lower triangle is read, on the fastest kernels of the
+/// Dense symmetric matrices whose lower triangle is read, on the fastest kernels of the
 /// machine (docs/decisions/kernels.md).
 namespace grove {
 
@@ -20,7 +20,7 @@ void add_column(const Matrix& matrix, Index column, double factor, Vector& resul
 void add_packed_product(std::span<const float> matrix, double factor, const Vector& v,
                         Vector& result);
 
-/// The same with factor 1 for two vectors, either of which gets the same bits.
+/// The same with factor 1 for two vectors; each gets the same bits.
 void add_packed_products(std::span<const float> matrix, const std::array<const Vector*, 2>& vs,
                          const std::array<Vector*, 2>& results);
 

@@ -24,7 +24,7 @@ struct WorkTimes {
 };
 
 /// In lock-step a round lasts at least as long as the longest turn, and a step that ends before it
-/// costs nobody any time. Free-running agents hear news as often as their quickest neighbour has
+/// costs nobody any time. Free-running agents receive news as often as their quickest neighbour has
 /// some; a step beyond that makes their own news late. Where messages take long, a tenth of a turn
 /// more is small change.
 LocalStepsChoice choose_work(const WorkTimes& times, bool free_running);

@@ -7,7 +7,7 @@ namespace {
 
 /// Up to here the whole matrix costs fewer vectors, (d+1)/4 of them, than it saves rounds.
 constexpr Index largest_full_dimension = 150;
-/// With l1 it saves so many more rounds that it is the faster way up to here, though not the one
+/// With l1 it saves enough rounds to be the faster way up to here, though not the one
 /// with the fewest bytes.
 constexpr Index largest_full_with_kinks = 1000;
 constexpr Index automatic_rank = 20;

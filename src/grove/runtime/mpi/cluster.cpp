@@ -89,7 +89,7 @@ class MpiCluster final : public Cluster {
 
 Session::Session() {
   int provided = 0;
-  // Agents work on several threads, but only the main one speaks MPI.
+  // Agents work on several threads, but only the main one calls MPI.
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   cluster_ = std::make_unique<MpiCluster>();
 }
