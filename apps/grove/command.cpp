@@ -4,6 +4,7 @@
 #include <set>
 
 #include "grove/base/printable.h"
+#include "grove/base/text.h"
 #include "grove/setup/config_file.h"
 #include "processes.h"
 
@@ -32,7 +33,12 @@ Result<OptionPlaces> apply(const Command& command,
 }  // namespace
 
 int fail(const Error& error) {
-  if (is_root()) fmt::print(stderr, "grove: {}\n", printable(error.text()));
+  if (!is_root()) return bad_input;
+  // A formula with a caret stands below the first line.
+  std::string text = "grove: ";
+  const std::string whole = error.text();
+  for (const std::string_view line : split(whole, '\n')) text += printable(line) + "\n";
+  fmt::print(stderr, "{}", text);
   return bad_input;
 }
 

@@ -46,6 +46,8 @@ inline constexpr const char* theory_summary =
     "evaluate Theorem 1 and Corollary 1 on an instance, next to a run";
 
 Command train_command();
+Command fit_command();
+Command summary_command();
 Command compare_command();
 Command predict_command();
 Command plot_command();

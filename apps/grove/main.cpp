@@ -81,7 +81,8 @@ int run_program(int argc, char** argv) {
       "leaving them."};
   program.set_version_flag("--version", std::string("grove ") + grove::version);
   program.require_subcommand(1);
-  std::vector<Command> commands = {grove::app::train_command(), grove::app::predict_command(),
+  std::vector<Command> commands = {grove::app::train_command(),   grove::app::fit_command(),
+                                   grove::app::summary_command(), grove::app::predict_command(),
                                    grove::app::compare_command(), grove::app::plot_command()};
   auto others = grove::app::plugin_commands(argc > 1 ? argv[1] : "");
   if (!others) return grove::app::fail(others.error());

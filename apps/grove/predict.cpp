@@ -11,22 +11,30 @@
 #include "grove/record/model.h"
 #include "grove/record/plot.h"
 #include "outputs.h"
+#include "predict_table.h"
 
 namespace grove::app {
 namespace {
 
 struct PredictSettings {
-  std::string model, data, label_column, out;
+  std::string model, data, label_column, out, id;
+  PredictionType type = PredictionType::response;
+  UnseenLevels unseen = UnseenLevels::refuse;
+  bool no_header = false;
   std::uint64_t seed = 1;
   Outputs outputs;
 };
 
-Result<Model> read_model(const std::string& path) {
+Result<nlohmann::json> read_json(const std::string& path) {
   const auto text = read_file(path);
   if (!text) return text.error();
-  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded())
-    return Error{path, "is not JSON; expected a model written by grove train"};
+    return Error{path, "is not JSON; expected a model written by grove train or fit"};
+  return json;
+}
+
+Result<Model> read_model(const std::string& path, const nlohmann::json& json) {
   auto model = model_from_json(json);
   if (!model) return Error{path, model.error().text()};
   return model;
@@ -118,10 +126,27 @@ nlohmann::json prediction_json(const Model& model, const Prediction& prediction)
   return result;
 }
 
+Result<int> predict_fitted(const PredictSettings& settings, const nlohmann::json& json) {
+  const auto model = fitted_model_from_json(json);
+  if (!model) return Error{settings.model, model.error().text()};
+  return predict_table(*model, {.data = settings.data,
+                                .out = settings.out,
+                                .id = settings.id,
+                                .type = settings.type,
+                                .unseen = settings.unseen,
+                                .table = {.has_header = !settings.no_header},
+                                .outputs = settings.outputs});
+}
+
 Result<int> run_predict(const PredictSettings& settings) {
   if (Status status = check_not_input(settings.out, {settings.model, settings.data}); !status)
     return Error{"--out", status.error().text()};
-  const auto model = read_model(settings.model);
+  const auto json = read_json(settings.model);
+  if (!json) return json.error();
+  if (is_fitted_model(*json)) return predict_fitted(settings, *json);
+  if (!settings.id.empty())
+    return Error{"--id", "needs a model of grove fit, which reads tables by column"};
+  const auto model = read_model(settings.model, *json);
   if (!model) return model.error();
   const auto prediction = predict(settings, *model);
   if (!prediction) return prediction.error();
@@ -164,6 +189,22 @@ Command predict_command() {
       settings->label_column));
   options.push_back(
       count_option({"seed", "S", "seed of synthetic data (1)", "Input"}, settings->seed, 0));
+  const std::string fitted = "Models of grove fit";
+  options.push_back(choice_option<PredictionType>(
+      {"type", "", "linear predictor, mean and class probabilities, or class alone (response)",
+       fitted},
+      settings->type,
+      {{"link", PredictionType::link},
+       {"response", PredictionType::response},
+       {"class", PredictionType::label}}));
+  options.push_back(text_option(
+      {"id", "COLUMN", "column of the table that the predictions keep", fitted}, settings->id));
+  options.push_back(choice_option<UnseenLevels>(
+      {"unseen", "", "levels that the model does not know: an error, or zeros (error)", fitted},
+      settings->unseen, {{"error", UnseenLevels::refuse}, {"zero", UnseenLevels::zero}}));
+  options.push_back(
+      switch_option({"no-header", "", "the table has no header; columns are V1, V2, ...", fitted},
+                    settings->no_header));
   options.push_back(text_option(
       {"out", "FILE.csv",
        "write the predictions (CSV with a header) there instead of standard output", "Output"},

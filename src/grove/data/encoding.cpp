@@ -171,6 +171,15 @@ Result<Encoding> agree(const Formula& formula, const TableRoles& roles,
   auto classes = response_classes(formula, roles, summary);
   if (!classes) return classes.error();
   encoding.classes = std::move(*classes);
+  if (const std::string& reference = formula.response.reference; !reference.empty()) {
+    const auto found = std::ranges::find(encoding.classes, reference);
+    if (found == encoding.classes.end())
+      return response_error(formula,
+                            fmt::format("there is no class {} to refer to; expected one "
+                                        "of {}",
+                                        shown(reference), fmt::join(encoding.classes, ", ")));
+    std::rotate(encoding.classes.begin(), found, found + 1);  // the others stay in order
+  }
   for (const auto& [column, mean] : summary.means)
     if (summary.missing.contains(column) && mean.count > 0)
       encoding.fill[column] = mean.sum / mean.count;

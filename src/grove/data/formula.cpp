@@ -38,9 +38,10 @@ class TermBuilder {
       return check_expression(syntax.children[0]);
     }
     if (is_factor_call(syntax)) {
-      if (syntax.children.empty() || syntax.children[0].kind != Syntax::Kind::name)
-        return fail(syntax, "expected one column in it");
+      Variable factor;
+      if (Status status = read_factor(syntax, factor); !status) return status;
       response.expression = syntax.children[0];
+      response.reference = factor.reference;
     }
     if (response.expression.kind == Syntax::Kind::name) response.column = response.expression.text;
     return check_expression(response.expression);

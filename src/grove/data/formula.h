@@ -33,6 +33,7 @@ struct Response {
   std::string name;
   Syntax expression;
   std::string column = {};      ///< where the response is a column, or C() of one
+  std::string reference = {};   ///< class that is compared with, where given by C(c, ref=LEVEL)
   std::optional<Syntax> event;  ///< of Surv(time, event)
 };
 

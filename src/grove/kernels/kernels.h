@@ -38,6 +38,7 @@ struct LossBlock {
   const double* targets;
   double* slopes;
   double* second_derivatives;
+  const double* weights = nullptr;  ///< multiply value and derivatives of each sample; null: 1
 };
 
 /// One variant of every kernel.
@@ -48,6 +49,10 @@ struct Kernels {
   double (*logistic)(const LossBlock& block);
   double (*squared)(const LossBlock& block);
   double (*huber)(double delta, const LossBlock& block);
+  double (*poisson)(const LossBlock& block);
+  double (*gamma)(const LossBlock& block);
+  double (*negative_binomial)(double theta, const LossBlock& block);
+  double (*squared_hinge)(const LossBlock& block);
 
   /// margins[k] = row k times x (padded).
   void (*multiply)(const Rows& rows, const double* x, double* margins);

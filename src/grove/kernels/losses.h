@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 #include "grove/kernels/pack.h"
 
 namespace grove::kernels {
@@ -31,10 +33,10 @@ template <class Set>
   return reinterpret_cast<Pack<Set>>((reinterpret_cast<Bits>(k + shifter) + 1023) << 52);
 }
 
-/// e^x for x <= 0, to one unit in the last place, into the denormals: x = k log 2 + r with
+/// e^x for x <= 700, to one unit in the last place, into the denormals: x = k log 2 + r with
 /// |r| <= (log 2)/2, and e^r = 1 + r + r^2 Q(r), Q from a Chebyshev fit (error 1.3e-17).
 template <class Set>
-[[gnu::always_inline]] inline Pack<Set> exp_of_negative(Pack<Set> x) {
+[[gnu::always_inline]] inline Pack<Set> exp_up_to_700(Pack<Set> x) {
   constexpr double per_log2 = 0x1.71547652b82fep+0;
   constexpr double log2_high = 0x1.62e42feep-1;  // k times it is exact
   constexpr double log2_low = 0x1.a39ef35793c76p-33;
@@ -72,7 +74,7 @@ struct LogisticAt {
   [[gnu::always_inline]] PackedLoss<Set> operator()(Pack<Set> margin, Pack<Set> target) const {
     const Pack<Set> sign = 1 - 2 * target;
     const Pack<Set> z = sign * margin;
-    const Pack<Set> decay = exp_of_negative<Set>(z < 0 ? z : -z);  // in [0, 1]
+    const Pack<Set> decay = exp_up_to_700<Set>(z < 0 ? z : -z);  // in [0, 1]
     const Pack<Set> sum = 1 + decay;
     const Pack<Set> lost = (1 - sum) + decay;  // what rounding took from the sum, exactly
     const Pack<Set> inverse = 1 / sum;
@@ -105,32 +107,107 @@ struct HuberAt {
   }
 };
 
+/// Above this margin exponential losses go on along their tangent, so that sums, products and
+/// squares of numbers stay finite: e^200 is 7e86. No optimum of a data set lies there.
+inline constexpr double exponent_limit = 200;
+
+/// e^m up to the limit, its tangent beyond; the second derivative stays that of the limit.
+template <class Set>
+struct CappedExponential {
+  Pack<Set> value, slope;
+  [[gnu::always_inline]] explicit CappedExponential(Pack<Set> m) {
+    const Pack<Set> limit = splat<Set>(exponent_limit);
+    const Pack<Set> beyond = m > limit ? m - limit : splat<Set>(0);
+    slope = exp_up_to_700<Set>(m > limit ? limit : m);
+    value = slope * (1 + beyond);
+  }
+};
+
+/// e^m - y m
+template <class Set>
+struct PoissonAt {
+  [[gnu::always_inline]] PackedLoss<Set> operator()(Pack<Set> margin, Pack<Set> target) const {
+    const CappedExponential<Set> mean(margin);
+    return {mean.value - target * margin, mean.slope - target, mean.slope};
+  }
+};
+
+/// y e^-m + m
+template <class Set>
+struct GammaAt {
+  [[gnu::always_inline]] PackedLoss<Set> operator()(Pack<Set> margin, Pack<Set> target) const {
+    const CappedExponential<Set> inverse(-margin);
+    return {target * inverse.value + margin, 1 - target * inverse.slope, target * inverse.slope};
+  }
+};
+
+/// (y + theta) log(e^m + theta) - y m
+template <class Set>
+struct NegativeBinomialAt {
+  double theta, log_theta;
+  [[gnu::always_inline]] PackedLoss<Set> operator()(Pack<Set> margin, Pack<Set> target) const {
+    const Pack<Set> z = margin - log_theta;
+    const Pack<Set> decay = exp_up_to_700<Set>(z < 0 ? z : -z);
+    const Pack<Set> inverse = 1 / (1 + decay);
+    const Pack<Set> size = target + theta;
+    const Pack<Set> share = z >= 0 ? inverse : decay * inverse;  // e^m / (e^m + theta)
+    const Pack<Set> log_sum = (z > 0 ? z : splat<Set>(0)) + log_one_plus<Set>(decay) + log_theta;
+    return {size * log_sum - target * margin, size * share - target,
+            size * decay * inverse * inverse};
+  }
+};
+
+/// max(0, 1 - s m)^2 with s = 2y - 1
+template <class Set>
+struct SquaredHingeAt {
+  [[gnu::always_inline]] PackedLoss<Set> operator()(Pack<Set> margin, Pack<Set> target) const {
+    const Pack<Set> sign = 2 * target - 1;
+    const Pack<Set> lack = 1 - sign * margin;
+    const Pack<Set> hinge = lack > 0 ? lack : splat<Set>(0);
+    return {hinge * hinge, -2 * sign * hinge, lack > 0 ? splat<Set>(2) : splat<Set>(0)};
+  }
+};
+
+/// A loss times the weight of its sample.
+template <class Set>
+[[gnu::always_inline]] inline PackedLoss<Set> weighted(PackedLoss<Set> loss, Pack<Set> weight) {
+  return {loss.value * weight, loss.slope * weight, loss.second_derivative * weight};
+}
+
 /// Applies loss_at(margin, target) pack by pack; returns the sum of the values.
-template <class Set, class LossAt>
-double each_pack(const LossBlock& block, LossAt loss_at) {
+template <class Set, bool Weighted, class LossAt>
+double each_pack_of(const LossBlock& block, LossAt loss_at) {
   constexpr Index lanes = Set::lanes;
   Pack<Set> total{};
   Index k = 0;
   for (; k + lanes <= block.count; k += lanes) {
-    const PackedLoss<Set> loss =
-        loss_at(load<Set>(block.margins + k), load<Set>(block.targets + k));
+    PackedLoss<Set> loss = loss_at(load<Set>(block.margins + k), load<Set>(block.targets + k));
+    if constexpr (Weighted) loss = weighted<Set>(loss, load<Set>(block.weights + k));
     total += loss.value;
     store<Set>(block.slopes + k, loss.slope);
     store<Set>(block.second_derivatives + k, loss.second_derivative);
   }
   double sum = sum_of_lanes<Set>(total);
-  Pack<Set> margin{}, target{};
+  Pack<Set> margin{}, target{}, weight{};
   for (Index lane = 0; k + lane < block.count; ++lane) {
     margin[lane] = block.margins[k + lane];
     target[lane] = block.targets[k + lane];
+    if constexpr (Weighted) weight[lane] = block.weights[k + lane];
   }
-  const PackedLoss<Set> rest = loss_at(margin, target);
+  PackedLoss<Set> rest = loss_at(margin, target);
+  if constexpr (Weighted) rest = weighted<Set>(rest, weight);
   for (Index lane = 0; k + lane < block.count; ++lane) {
     sum += rest.value[lane];
     block.slopes[k + lane] = rest.slope[lane];
     block.second_derivatives[k + lane] = rest.second_derivative[lane];
   }
   return sum;
+}
+
+template <class Set, class LossAt>
+double each_pack(const LossBlock& block, LossAt loss_at) {
+  return block.weights ? each_pack_of<Set, true>(block, loss_at)
+                       : each_pack_of<Set, false>(block, loss_at);
 }
 
 template <class Set>
@@ -146,6 +223,26 @@ double squared(const LossBlock& block) {
 template <class Set>
 double huber(double delta, const LossBlock& block) {
   return each_pack<Set>(block, HuberAt<Set>{delta});
+}
+
+template <class Set>
+double poisson(const LossBlock& block) {
+  return each_pack<Set>(block, PoissonAt<Set>{});
+}
+
+template <class Set>
+double gamma(const LossBlock& block) {
+  return each_pack<Set>(block, GammaAt<Set>{});
+}
+
+template <class Set>
+double negative_binomial(double theta, const LossBlock& block) {
+  return each_pack<Set>(block, NegativeBinomialAt<Set>{theta, std::log(theta)});
+}
+
+template <class Set>
+double squared_hinge(const LossBlock& block) {
+  return each_pack<Set>(block, SquaredHingeAt<Set>{});
 }
 
 }  // namespace grove::kernels

@@ -21,10 +21,50 @@ Result<Loss> make_huber(std::string_view arguments) {
   return Error{"", "expected huber or huber:DELTA with DELTA above 0"};
 }
 
+Result<Loss> make_negative_binomial(std::string_view arguments) {
+  const auto theta = parse_double(arguments);
+  if (theta && *theta > 0 && std::isfinite(*theta)) return Loss(NegativeBinomialLoss{*theta});
+  return Error{"", "expected negative-binomial:THETA with THETA above 0"};
+}
+
+struct UsualSecondDerivative {
+  double target;
+  double operator()(const LogisticLoss&) const { return 0.25; }
+  double operator()(const SquaredLoss&) const { return 1; }
+  double operator()(const HuberLoss&) const { return 1; }
+  double operator()(const PoissonLoss&) const { return target + 1; }
+  double operator()(const GammaLoss&) const { return 1; }
+  double operator()(const NegativeBinomialLoss& loss) const { return (target + loss.theta) / 4; }
+  double operator()(const SquaredHingeLoss&) const { return 2; }
+  double operator()(const CustomLoss& custom) const { return custom.max_second_derivative; }
+};
+
+double x_log_x(double x) { return x > 0 ? x * std::log(x) : 0; }
+
+struct LeastValue {
+  double target;
+  double operator()(const LogisticLoss&) const { return 0; }
+  double operator()(const SquaredLoss&) const { return 0; }
+  double operator()(const HuberLoss&) const { return 0; }
+  double operator()(const PoissonLoss&) const { return target - x_log_x(target); }
+  double operator()(const GammaLoss&) const { return target > 0 ? 1 + std::log(target) : 0; }
+  double operator()(const NegativeBinomialLoss& loss) const {
+    return x_log_x(target + loss.theta) - x_log_x(target);
+  }
+  double operator()(const SquaredHingeLoss&) const { return 0; }
+  double operator()(const CustomLoss&) const { return 0; }
+};
+
 struct NameOf {
   std::string operator()(const LogisticLoss&) const { return "logistic"; }
   std::string operator()(const SquaredLoss&) const { return "squared"; }
   std::string operator()(const HuberLoss& huber) const { return "huber:" + exact(huber.delta); }
+  std::string operator()(const PoissonLoss&) const { return "poisson"; }
+  std::string operator()(const GammaLoss&) const { return "gamma"; }
+  std::string operator()(const NegativeBinomialLoss& loss) const {
+    return "negative-binomial:" + exact(loss.theta);
+  }
+  std::string operator()(const SquaredHingeLoss&) const { return "squared-hinge"; }
   std::string operator()(const CustomLoss& custom) const { return custom.name; }
 };
 
@@ -33,7 +73,29 @@ struct NameOf {
 std::vector<LossEntry> built_in_losses() {
   return {plain<LogisticLoss>("logistic"),
           plain<SquaredLoss>("squared"),
-          {"huber", "huber[:DELTA]", make_huber}};
+          {"huber", "huber[:DELTA]", make_huber},
+          plain<PoissonLoss>("poisson"),
+          plain<GammaLoss>("gamma"),
+          {"negative-binomial", "negative-binomial:THETA", make_negative_binomial},
+          plain<SquaredHingeLoss>("squared-hinge"),
+          // What statisticians call two of them.
+          plain<LogisticLoss>("binomial"),
+          plain<SquaredLoss>("gaussian")};
+}
+
+double usual_second_derivative(const Loss& loss, double target) {
+  return std::visit(UsualSecondDerivative{target}, loss);
+}
+
+double least_value(const Loss& loss, double target) { return std::visit(LeastValue{target}, loss); }
+
+std::optional<std::string> target_complaint(const Loss& loss, double target) {
+  if (std::holds_alternative<PoissonLoss>(loss) ||
+      std::holds_alternative<NegativeBinomialLoss>(loss))
+    if (!(target >= 0)) return "expected a count of at least 0";
+  if (std::holds_alternative<GammaLoss>(loss))
+    if (!(target > 0)) return "expected a number above 0";
+  return std::nullopt;
 }
 
 std::string name_of(const Loss& loss) { return std::visit(NameOf{}, loss); }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,7 +25,6 @@ struct LossPoint {
 /// log(1 + e^m) - y m with y in {0, 1} (math: section 1, point 2). No overflow for any margin, and
 /// no cancellation: value and slope keep their relative precision however sure the model is.
 struct LogisticLoss {
-  static constexpr double max_second_derivative = 0.25;
   LossPoint at(double margin, double target) const {
     const double decay = std::exp(-std::abs(margin));  // in (0, 1]
     const double likelier = 1.0 / (1.0 + decay);  // probability of the class the margin favours
@@ -39,7 +39,6 @@ struct LogisticLoss {
 
 /// (m - y)^2 / 2
 struct SquaredLoss {
-  static constexpr double max_second_derivative = 1.0;
   LossPoint at(double margin, double target) const {
     const double residual = margin - target;
     return {0.5 * residual * residual, residual, 1.0};
@@ -48,12 +47,56 @@ struct SquaredLoss {
 
 /// Quadratic for residuals up to delta, linear beyond: robust regression.
 struct HuberLoss {
-  static constexpr double max_second_derivative = 1.0;
   double delta = 1.35;
   LossPoint at(double margin, double target) const {
     const double residual = margin - target;
     if (std::abs(residual) <= delta) return {0.5 * residual * residual, residual, 1.0};
     return {delta * (std::abs(residual) - 0.5 * delta), std::copysign(delta, residual), 0.0};
+  }
+};
+
+/// Above this margin exponential losses go on along their tangent: nothing overflows, and no
+/// optimum of a data set lies there (the kernels do the same).
+inline constexpr double exponent_limit = 200;
+
+/// e^m - y m: counts with mean e^m. Not smooth as a whole: the second derivative is the mean.
+struct PoissonLoss {
+  LossPoint at(double margin, double target) const {
+    const double mean = std::exp(std::min(margin, exponent_limit));
+    const double beyond = std::max(margin - exponent_limit, 0.0);
+    return {mean * (1 + beyond) - target * margin, mean - target, mean};
+  }
+};
+
+/// y e^-m + m: positive responses with mean e^m. Not smooth as a whole.
+struct GammaLoss {
+  LossPoint at(double margin, double target) const {
+    const double ratio = target * std::exp(std::min(-margin, exponent_limit));
+    const double beyond = std::max(-margin - exponent_limit, 0.0);
+    return {ratio * (1 + beyond) + margin, 1 - ratio, ratio};
+  }
+};
+
+/// (y + theta) log(e^m + theta) - y m: counts with mean e^m and variance e^m + e^2m / theta.
+struct NegativeBinomialLoss {
+  double theta = 1;
+  LossPoint at(double margin, double target) const {
+    const double z = margin - std::log(theta);
+    const double decay = std::exp(-std::abs(z));
+    const double share = (z >= 0 ? 1 : decay) / (1 + decay);
+    const double log_sum = std::max(z, 0.0) + std::log1p(decay) + std::log(theta);
+    const double size = target + theta;
+    return {size * log_sum - target * margin, size * share - target,
+            size * decay / ((1 + decay) * (1 + decay))};
+  }
+};
+
+/// max(0, 1 - s m)^2 with s = -1 for class 0 and 1 for class 1.
+struct SquaredHingeLoss {
+  LossPoint at(double margin, double target) const {
+    const double sign = 2 * target - 1;
+    const double hinge = std::max(0.0, 1 - sign * margin);
+    return {hinge * hinge, -2 * sign * hinge, hinge > 0 ? 2.0 : 0.0};
   }
 };
 
@@ -81,14 +124,27 @@ struct CustomLoss {
   double max_second_derivative;
 };
 
-/// The first three have vectorized kernels; a custom loss goes sample by sample.
-using Loss = std::variant<LogisticLoss, SquaredLoss, HuberLoss, CustomLoss>;
+/// All but a custom loss, which goes sample by sample, have vectorized kernels.
+using Loss = std::variant<LogisticLoss, SquaredLoss, HuberLoss, PoissonLoss, GammaLoss,
+                          NegativeBinomialLoss, SquaredHingeLoss, CustomLoss>;
 
 inline bool is_classification(const Loss& loss) {
   const auto* custom = std::get_if<CustomLoss>(&loss);
   return custom ? custom->function->is_classification()
-                : std::holds_alternative<LogisticLoss>(loss);
+                : std::holds_alternative<LogisticLoss>(loss) ||
+                      std::holds_alternative<SquaredHingeLoss>(loss);
 }
+
+/// The largest second derivative of a sample with this target. Poisson and gamma losses have none:
+/// theirs is that of a model that fits the target, which gives the scale of a Hessian and no bound.
+double usual_second_derivative(const Loss& loss, double target);
+
+/// What the loss takes off its value at the best margin for each target: with it no value is
+/// negative, and twice the value is the unit deviance.
+double least_value(const Loss& loss, double target);
+
+/// What is wrong with a target, where the loss takes not all numbers.
+std::optional<std::string> target_complaint(const Loss& loss, double target);
 
 /// One row of the registry of losses.
 struct LossEntry {

@@ -82,6 +82,7 @@ class Objective {
   }
 
   /// The smoothness constant L: no Hessian has a larger eigenvalue. Worked out at the first call.
+  /// Of losses without one (poisson, gamma) it is the scale of the Hessian where the model fits.
   virtual double smoothness() const = 0;
 
   /// result = Hessian(x) over the batch times direction. For many products at one point, keep the
@@ -99,9 +100,12 @@ struct ShardTerms {
   double l2 = 0;           ///< adds (l2/2)|x|^2 over the regularized coordinates
   bool intercept = false;  ///< appends a constant column, never regularized
   double scale = 1;        ///< multiplies the data term and l2; n D_i / sum D weighs by samples
+  Vector offsets = {};     ///< added to the margins, one per sample; empty: none
+  Vector weights = {};     ///< of the samples' losses; empty: all 1
 };
 
-/// f(x) = scale * [(1/D) sum_j loss(w_j'x; y_j) + (l2/2)|x|^2] over one shard. A batch replaces the
+/// f(x) = scale * [(1/D) sum_j weight_j loss(offset_j + w_j'x; y_j) + (l2/2)|x|^2] over one shard,
+/// each loss less its least value. A batch replaces the
 /// mean over all D samples by the mean over its own. Sums run in row order: the same bits always.
 std::unique_ptr<const Objective> make_shard_objective(Samples samples, const ShardTerms& terms);
 

@@ -72,6 +72,12 @@ class ShardObjective final : public Objective {
         dimension_(std::visit([](const auto& shard) { return shard.dimension(); }, shard_)),
         penalized_(dimension_ - (terms.intercept ? 1 : 0)) {
     assert(targets_.size() > 0);
+    assert(terms_.offsets.size() == 0 || terms_.offsets.size() == targets_.size());
+    assert(terms_.weights.size() == 0 || terms_.weights.size() == targets_.size());
+    double least = 0;
+    for (Index row = 0; row < samples(); ++row)
+      least += weight_of(row) * least_value(terms_.loss, targets_[row]);
+    least_mean_ = terms_.scale * least / static_cast<double>(samples());
   }
 
   Index dimension() const override { return dimension_; }
@@ -122,11 +128,7 @@ class ShardObjective final : public Objective {
   }
 
   double smoothness() const override {
-    std::call_once(smoothness_known_, [&] {
-      const double second_derivative =
-          std::visit([](const auto& loss) { return loss.max_second_derivative; }, terms_.loss);
-      smoothness_ = largest_eigenvalue(second_derivative);
-    });
+    std::call_once(smoothness_known_, [&] { smoothness_ = largest_eigenvalue(); });
     return smoothness_;
   }
 
@@ -136,8 +138,8 @@ class ShardObjective final : public Objective {
     assert(x.size() == dimension_);
     const double losses = std::visit(
         [&](const auto& shard) {
-          return sum_losses({kernels_, terms_.loss, targets_}, shard, batch, x, results,
-                            scratch.block);
+          return sum_losses({kernels_, terms_.loss, targets_, terms_.offsets, terms_.weights},
+                            shard, batch, x, results, scratch.block);
         },
         shard_);
     const double weight = sample_weight(batch);
@@ -147,7 +149,7 @@ class ShardObjective final : public Objective {
       gradient->head(penalized_) += penalty() * penalized;
     }
     if (results.hessian) finish_hessian(batch, *results.hessian);
-    return weight * losses + 0.5 * penalty() * penalized.squaredNorm();
+    return weight * losses - least_mean_ + 0.5 * penalty() * penalized.squaredNorm();
   }
 
   /// Of the lower triangle of a sum over the batch.
@@ -165,10 +167,17 @@ class ShardObjective final : public Objective {
     return terms_.scale / static_cast<double>(size);
   }
 
-  /// Of the Hessian if every loss had this second derivative.
-  double largest_eigenvalue(double second_derivative) const {
+  double weight_of(Index row) const { return terms_.weights.size() > 0 ? terms_.weights[row] : 1; }
+
+  /// Of the Hessian if every loss had its usual second derivative.
+  double largest_eigenvalue() const {
+    std::vector<double> second_derivatives(static_cast<std::size_t>(samples()));
+    for (Index row = 0; row < samples(); ++row)
+      second_derivatives[static_cast<std::size_t>(row)] =
+          weight_of(row) * usual_second_derivative(terms_.loss, targets_[row]);
+    const double largest = std::ranges::max(second_derivatives);
     if (dimension_ <= stored_gram_limit) {
-      const Matrix gram = gram_matrix(second_derivative);
+      const Matrix gram = gram_matrix(second_derivatives, largest);
       const SymmetricMap product = [&gram](const Vector& in, Vector& out) {
         out.setZero();
         add_symmetric_product(gram, in, out);
@@ -177,7 +186,6 @@ class ShardObjective final : public Objective {
         if (const auto found = lanczos_eigenvalue(product)) return *found;
       return symmetric_eigenvalues(gram).tail(1)[0];
     }
-    const std::vector<double> second_derivatives(samples(), second_derivative);
     ObjectiveScratch scratch;
     const SymmetricMap passes = [&](const Vector& in, Vector& out) {
       weighted_hessian_times(second_derivatives, Batch::all(), in, out, scratch);
@@ -186,17 +194,19 @@ class ShardObjective final : public Objective {
     // The trace bounds the largest eigenvalue: still a valid constant, only a cautious one.
     const double squares =
         std::visit([](const auto& shard) { return shard.squared_norm(); }, shard_);
-    return second_derivative * sample_weight(Batch::all()) * squares + penalty();
+    return largest * sample_weight(Batch::all()) * squares + penalty();
   }
 
   /// Its lower triangle.
-  Matrix gram_matrix(double second_derivative) const {
+  Matrix gram_matrix(const std::vector<double>& second_derivatives, double largest) const {
     Matrix gram;
     AlignedNumbers memory;
-    const std::vector<double> ones(samples(), 1.0);
-    std::visit([&](const auto& shard) { sum_hessian(shard, Batch::all(), ones, gram, memory); },
+    std::vector<double> shares(second_derivatives);  // all 1 for most losses: sums are exact then
+    if (largest > 0)
+      for (double& share : shares) share /= largest;
+    std::visit([&](const auto& shard) { sum_hessian(shard, Batch::all(), shares, gram, memory); },
                shard_);
-    gram *= second_derivative * sample_weight(Batch::all());
+    gram *= largest * sample_weight(Batch::all());
     gram.diagonal().head(penalized_).array() += penalty();
     return gram;
   }
@@ -216,7 +226,8 @@ class ShardObjective final : public Objective {
   Vector targets_;
   ShardTerms terms_;
   Index dimension_;
-  Index penalized_;  ///< coordinates that l2 sees: all but the intercept
+  Index penalized_;        ///< coordinates that l2 sees: all but the intercept
+  double least_mean_ = 0;  ///< of the losses, scaled: taken off every value
   mutable std::once_flag smoothness_known_;
   mutable double smoothness_ = 0;
 };

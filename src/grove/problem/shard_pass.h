@@ -20,7 +20,7 @@ class PassMemory {
   PassMemory(AlignedNumbers& numbers, const Shard& shard, bool hessian)
       : stride_(kernels::padded(shard.stride())), block_(kernels::padded(shard.block_rows())) {
     staging_ = hessian ? kernels::padded(shard.hessian_memory()) : 0;
-    start_ = numbers.fit(2 * stride_ + 4 * block_ + staging_ + shard.staging_memory());
+    start_ = numbers.fit(2 * stride_ + 6 * block_ + staging_ + shard.staging_memory());
   }
 
   double* point() const { return start_; }
@@ -29,7 +29,9 @@ class PassMemory {
   double* targets() const { return margins() + block_; }
   double* slopes() const { return targets() + block_; }
   double* second_derivatives() const { return slopes() + block_; }
-  double* hessian() const { return second_derivatives() + block_; }
+  double* weights() const { return second_derivatives() + block_; }
+  double* offsets() const { return weights() + block_; }
+  double* hessian() const { return offsets() + block_; }
   double* staging() const { return hessian() + staging_; }
 
   void set_point(const Vector& x) const {
@@ -52,13 +54,20 @@ inline double evaluate_losses(const kernels::Kernels& kernels, const Loss& loss,
     double operator()(const LogisticLoss&) const { return kernels.logistic(block); }
     double operator()(const SquaredLoss&) const { return kernels.squared(block); }
     double operator()(const HuberLoss& huber) const { return kernels.huber(huber.delta, block); }
+    double operator()(const PoissonLoss&) const { return kernels.poisson(block); }
+    double operator()(const GammaLoss&) const { return kernels.gamma(block); }
+    double operator()(const NegativeBinomialLoss& loss) const {
+      return kernels.negative_binomial(loss.theta, block);
+    }
+    double operator()(const SquaredHingeLoss&) const { return kernels.squared_hinge(block); }
     double operator()(const CustomLoss& custom) const {
       double sum = 0;
       for (Index k = 0; k < block.count; ++k) {
         const LossPoint point = custom.at(block.margins[k], block.targets[k]);
-        sum += point.value;
-        block.slopes[k] = point.slope;
-        block.second_derivatives[k] = point.second_derivative;
+        const double weight = block.weights ? block.weights[k] : 1;
+        sum += weight * point.value;
+        block.slopes[k] = weight * point.slope;
+        block.second_derivatives[k] = weight * point.second_derivative;
       }
       return sum;
     }
@@ -87,11 +96,13 @@ struct PassResults {
   double* second_derivatives = nullptr;  ///< of each sample of the batch
 };
 
-/// The targets of a block: in place where the batch is whole, else gathered.
-inline const double* targets_of(const Vector& targets, Batch batch, Index begin, Index count,
-                                double* gathered) {
-  if (batch.whole()) return targets.data() + begin;
-  for (Index k = 0; k < count; ++k) gathered[k] = targets[batch.rows()[begin + k]];
+/// Numbers of the samples of a block: in place where the batch is whole, else gathered; null where
+/// there are none.
+inline const double* block_of(const Vector& numbers, Batch batch, Index begin, Index count,
+                              double* gathered) {
+  if (numbers.size() == 0) return nullptr;
+  if (batch.whole()) return numbers.data() + begin;
+  for (Index k = 0; k < count; ++k) gathered[k] = numbers[batch.rows()[begin + k]];
   return gathered;
 }
 
@@ -99,6 +110,8 @@ struct Losses {
   const kernels::Kernels& kernels;
   const Loss& loss;
   const Vector& targets;
+  const Vector& offsets;  ///< empty: none
+  const Vector& weights;  ///< empty: all 1
 };
 
 /// Returns the sum of the losses over the batch at x, in one pass over the rows.
@@ -115,11 +128,14 @@ double sum_losses(const Losses& losses, const Shard& shard, Batch batch, const V
     double* second_derivatives = results.second_derivatives ? results.second_derivatives + begin
                                                             : memory.second_derivatives();
     shard.multiply(rows, memory.point(), memory.margins());
-    total +=
-        evaluate_losses(losses.kernels, losses.loss,
-                        {rows.count, memory.margins(),
-                         targets_of(losses.targets, batch, begin, rows.count, memory.targets()),
-                         memory.slopes(), second_derivatives});
+    const Index count = rows.count;
+    if (const double* offsets = block_of(losses.offsets, batch, begin, count, memory.offsets()))
+      for (Index k = 0; k < count; ++k) memory.margins()[k] += offsets[k];
+    total += evaluate_losses(
+        losses.kernels, losses.loss,
+        {count, memory.margins(), block_of(losses.targets, batch, begin, count, memory.targets()),
+         memory.slopes(), second_derivatives,
+         block_of(losses.weights, batch, begin, count, memory.weights())});
     if (results.gradient) shard.add_combination(rows, memory.slopes(), memory.sum());
     if (hessian) hessian->add(rows, second_derivatives);
   });

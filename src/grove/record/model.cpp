@@ -36,24 +36,6 @@ Model read_model(const json& from) {
   return model;
 }
 
-/// Mann-Whitney: the share of (positive, negative) pairs in the right order, ties counting half.
-std::optional<double> area_under_curve(const Vector& margins, const Vector& targets) {
-  std::vector<Index> order(static_cast<std::size_t>(margins.size()));
-  std::iota(order.begin(), order.end(), Index{0});
-  std::ranges::sort(order, {}, [&](Index k) { return margins[k]; });
-  double positives = targets.sum(), rank_sum = 0;
-  const double negatives = static_cast<double>(targets.size()) - positives;
-  if (positives == 0 || negatives == 0) return std::nullopt;
-  for (std::size_t first = 0; first < order.size();) {
-    std::size_t last = first + 1;
-    while (last < order.size() && margins[order[last]] == margins[order[first]]) ++last;
-    const double shared_rank = 0.5 * static_cast<double>(first + 1 + last);
-    for (std::size_t k = first; k < last; ++k) rank_sum += targets[order[k]] * shared_rank;
-    first = last;
-  }
-  return (rank_sum - positives * (positives + 1) / 2) / (positives * negatives);
-}
-
 Scores classification_scores(const Vector& margins, const Vector& targets) {
   double right = 0, loss = 0;
   for (Index k = 0; k < margins.size(); ++k) {
@@ -77,6 +59,24 @@ Scores regression_scores(const Vector& margins, const Vector& targets) {
 }
 
 }  // namespace
+
+/// Mann-Whitney: the share of (positive, negative) pairs in the right order, ties counting half.
+std::optional<double> area_under_curve(const Vector& margins, const Vector& targets) {
+  std::vector<Index> order(static_cast<std::size_t>(margins.size()));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::ranges::sort(order, {}, [&](Index k) { return margins[k]; });
+  double positives = targets.sum(), rank_sum = 0;
+  const double negatives = static_cast<double>(targets.size()) - positives;
+  if (positives == 0 || negatives == 0) return std::nullopt;
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t last = first + 1;
+    while (last < order.size() && margins[order[last]] == margins[order[first]]) ++last;
+    const double shared_rank = 0.5 * static_cast<double>(first + 1 + last);
+    for (std::size_t k = first; k < last; ++k) rank_sum += targets[order[k]] * shared_rank;
+    first = last;
+  }
+  return (rank_sum - positives * (positives + 1) / 2) / (positives * negatives);
+}
 
 json to_json(const Model& model) {
   Loss loss = model.loss;

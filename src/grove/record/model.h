@@ -40,6 +40,9 @@ struct Scores {
   std::optional<double> mae;        ///< mean absolute error
   std::optional<double> r_squared;  ///< 1 - squared error / variance; unset for constant targets
 };
+/// Area under the ROC curve of targets 0 and 1; unset if one class is absent.
+std::optional<double> area_under_curve(const Vector& margins, const Vector& targets);
+
 Scores score(const Model& model, const Vector& margins, const Vector& targets);
 
 }  // namespace grove

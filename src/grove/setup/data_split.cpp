@@ -30,6 +30,16 @@ Status status_of(const Result<Dataset>& result) {
   return result ? success() : Status(result.error());
 }
 
+/// A target that the loss does not take, by its place in the file.
+Status check_targets(const Loss& loss, const Dataset& dataset) {
+  const Vector& targets = dataset.samples.targets;
+  for (Index row = 0; row < targets.size(); ++row)
+    if (const auto complaint = target_complaint(loss, targets[row]))
+      return Error{dataset.source, fmt::format("sample {}: label of --loss {}: {}, found {}", row,
+                                               name_of(loss), *complaint, targets[row])};
+  return success();
+}
+
 /// Labels as a model names them: found in all shards together, as one may hold a single class.
 Result<LabelNames> common_labels(const Vector& targets, Cluster& cluster) {
   constexpr std::size_t enough = 8;  // three are too many already; more make a better message
@@ -70,6 +80,7 @@ Result<DataSplit> split_data(const Config& config, AgentRange range) {
   const auto kind = is_classification(config.loss) ? TargetKind::two_classes : TargetKind::number;
   auto loaded = load_dataset(config.data, kind, config.seed, read_options(config));
   if (!loaded) return loaded.error();
+  if (Status status = check_targets(config.loss, *loaded); !status) return status.error();
   auto dataset = subsample(std::move(*loaded), config.samples, config.seed);
   if (!dataset) return dataset.error();
   const auto shards = partition(dataset->samples, config.partition, config.agents, config.seed);
@@ -88,7 +99,8 @@ Result<DataSplit> split_data(const Config& config, AgentRange range) {
 Result<DataSplit> read_shards(const Config& config, AgentRange own, Cluster& cluster) {
   auto dataset = load_dataset(shard_name(config.shards, cluster.rank()), TargetKind::number,
                               config.seed, read_options(config));
-  if (Status all = first_error(cluster, status_of(dataset)); !all) return all.error();
+  const Status readable = dataset ? check_targets(config.loss, *dataset) : status_of(dataset);
+  if (Status all = first_error(cluster, readable); !all) return all.error();
   if (is_classification(config.loss)) {
     const auto labels = common_labels(dataset->samples.targets, cluster);
     if (!labels) return labels.error();  // the same everywhere

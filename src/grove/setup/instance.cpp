@@ -56,7 +56,9 @@ double shard_scale(Weighting weighting, std::size_t agents, Index shard, Index t
 
 Vector Instance::start() const {
   Vector nearest;
-  regularizer.prox(1, Vector::Zero(dimension()), nearest);
+  Regularizer bounds = regularizer;
+  bounds.l1 = initial ? 0 : bounds.l1;  // a start that was given keeps its coordinates
+  bounds.prox(1, initial.value_or(Vector::Zero(dimension())), nearest);
   return nearest;
 }
 

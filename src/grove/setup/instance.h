@@ -26,14 +26,15 @@ struct Instance {
   std::optional<LabelNames> labels;
   std::optional<ColumnNames> columns;  ///< of a CSV file
   Index samples = 0;
-  Index features = 0;  ///< without the intercept
+  Index features = 0;             ///< without the intercept
+  std::optional<Vector> initial;  ///< x^0, where it is not zero
 
   Index dimension() const { return mean->dimension(); }
   std::size_t agents() const { return objectives.size(); }
   AgentRange own_agents() const {
     return own.value_or(AgentRange{0, static_cast<std::uint32_t>(agents())});
   }
-  Vector start() const;                        ///< x^0: zero, or the point of the box nearest to it
+  Vector start() const;                        ///< x^0: `initial` or zero, or the point of the box nearest to it
   double objective_at(const Vector& x) const;  ///< (1/n) sum f_i(x) + r(x)
 };
 

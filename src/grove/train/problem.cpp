@@ -68,6 +68,9 @@ Status fill_from_samples(Instance& instance, const FeatureView& features, Vector
   auto labels = map_labels(options.loss, targets);
   if (!labels) return labels.error();
   instance.labels = *labels;
+  for (Index row = 0; row < targets.size(); ++row)
+    if (const auto complaint = target_complaint(options.loss, targets[row]))
+      return Error{fmt::format("targets, row {}", row), *complaint};
   instance.samples = targets.size();
   instance.features = std::visit([](const auto& view) { return view.columns; }, features);
   auto shards = partition(targets, options.partition, options.agents, options.seed);

@@ -1,0 +1,317 @@
+#include "grove/train/fit.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "grove/network/topology.h"
+#include "grove/problem/multinomial.h"
+#include "grove/record/version.h"
+#include "grove/train/newton_polish.h"
+
+namespace grove {
+namespace {
+
+/// A fraction y of successes with weight w is a success of weight w y and a failure of w (1 - y).
+Design without_fractions(const Design& design) {
+  const auto& rows = std::get<DenseRows>(design.samples.features);
+  std::vector<Index> sources;
+  std::vector<double> targets, weights;
+  const auto add = [&](Index row, double target, double weight) {
+    sources.push_back(row);
+    targets.push_back(target);
+    weights.push_back(weight);
+  };
+  for (Index row = 0; row < rows.rows(); ++row) {
+    const double y = design.samples.targets[row], weight = design.weight(row);
+    if (y > 0) add(row, 1, weight * y);
+    if (y < 1) add(row, 0, weight * (1 - y));
+  }
+  const auto count = static_cast<Index>(sources.size());
+  Design result{.site = design.site};
+  DenseRows features(count, rows.cols());
+  result.weights = Eigen::Map<const Vector>(weights.data(), count);
+  if (design.offsets.size() > 0) result.offsets.resize(count);
+  for (Index k = 0; k < count; ++k) {
+    features.row(k) = rows.row(sources[static_cast<std::size_t>(k)]);
+    if (design.offsets.size() > 0)
+      result.offsets[k] = design.offsets[sources[static_cast<std::size_t>(k)]];
+  }
+  result.samples = {std::move(features), Eigen::Map<const Vector>(targets.data(), count)};
+  return result;
+}
+
+std::shared_ptr<const Objective> objective_of(const FitData& data, const Design& design,
+                                              const SiteTerms& terms) {
+  const Family& family = data.model.family;
+  if (family.kind == Family::Kind::multinomial)
+    return make_multinomial_objective(design, data.model.classes, terms);
+  if (family.kind == Family::Kind::cox) return make_cox_objective(design, data.model.ties, terms);
+  ShardTerms shard{.loss = family.loss(),
+                   .l2 = terms.l2,
+                   .intercept = terms.intercept,
+                   .scale = terms.scale,
+                   .offsets = design.offsets,
+                   .weights = design.weights};
+  return make_shard_objective(design.samples, shard);
+}
+
+/// Where a run starts: the intercept alone, roughly. From there exp does not overflow.
+Vector start_of(const FitData& data) {
+  Vector start = Vector::Zero(data.coordinates.dimension());
+  const Family& family = data.model.family;
+  if (!data.model.intercept || !family.has_margin()) return start;
+  const DesignMoments& moments = data.moments;
+  const double exposure = moments.exposure > 0 && std::isfinite(moments.exposure)
+                              ? moments.exposure / moments.weight
+                              : 1;
+  start[start.size() - 1] = family.link() == "log"
+                                ? link_of_mean(family, moments.response_mean / exposure)
+                                : link_of_mean(family, moments.response_mean);
+  if (family.kind == Family::Kind::squared_hinge) start[start.size() - 1] = 0;
+  return start;
+}
+
+Result<Instance> make_instance(const Config& config, const FitData& data, const Vector& start) {
+  auto graph = make_graph(config.graph, config.agents, config.seed);
+  if (!graph) return graph.error();
+  Instance instance{.graph = std::move(*graph)};
+  instance.objectives = objectives_of(data, config.l2);
+  instance.features = data.coordinates.blocks * data.coordinates.features();
+  instance.regularizer = regularizer_of(config, instance.features);
+  for (const Design& design : data.designs) instance.samples += design.samples.count();
+  std::vector<const Objective*> parts;
+  for (const auto& objective : instance.objectives) parts.push_back(objective.get());
+  instance.mean = make_mean_objective(std::move(parts), static_cast<int>(config.threads));
+  instance.initial = start;
+  return instance;
+}
+
+/// The names of the coordinates in their order.
+std::vector<std::string> coordinate_names(const FitData& data) {
+  std::vector<std::string> names;
+  const auto& classes = data.encoding.classes;
+  const bool multinomial = data.model.family.kind == Family::Kind::multinomial;
+  const auto labelled = [&](const std::string& name, Index block) {
+    return multinomial ? classes[static_cast<std::size_t>(block) + 1] + ": " + name : name;
+  };
+  for (Index block = 0; block < data.coordinates.blocks; ++block)
+    for (const std::string& name : data.column_names()) names.push_back(labelled(name, block));
+  for (Index block = 0; data.model.intercept && block < data.coordinates.blocks; ++block)
+    names.push_back(labelled("Intercept", block));
+  return names;
+}
+
+/// Along some direction the likelihood grows for ever: Newton's steps do not become short although
+/// nothing is left to gain.
+std::optional<Error> separation(const FitData& data, const Polished& polished, double value) {
+  if (polished.converged || !data.model.family.is_likelihood()) return std::nullopt;
+  const double longest =
+      polished.last_step.size() > 0 ? polished.last_step.lpNorm<Eigen::Infinity>() : 0;
+  const bool nothing_to_gain = polished.decrement <= 1e-6 * std::max(value, 1e-6);
+  if (!nothing_to_gain || !(longest > 1e-3)) return std::nullopt;
+  std::vector<std::string> names = coordinate_names(data), growing;
+  for (Index k = 0; k < polished.last_step.size(); ++k)
+    if (std::abs(polished.last_step[k]) > 1e-2 * longest)
+      growing.push_back(names[static_cast<std::size_t>(k)]);
+  return Error{"formula",
+               fmt::format("the data is separated: the likelihood grows for ever along {}, so that "
+                           "these estimates are infinite; expected a penalty (--l2 1e-3) or fewer "
+                           "terms",
+                           fmt::join(growing, ", "))};
+}
+
+InferenceSums network_sums(const FitData& data, const Vector& x, bool robust) {
+  InferenceSums sums;
+  for (const Design& design : data.designs) sums.add(inference_sums(data.model, design, x, robust));
+  return sums;
+}
+
+NullSums network_null_sums(const FitData& data, double intercept) {
+  NullSums total;
+  for (const Design& design : data.designs) {
+    const NullSums own = null_sums(data.model, design, intercept);
+    total.sums.add(own.sums);
+    total.score += own.score;
+  }
+  return total;
+}
+
+/// The model without terms, by Newton's method on one number; none where it has no likelihood.
+std::optional<InferenceSums> null_fit(const FitData& data) {
+  const Family& family = data.model.family;
+  if (family.kind == Family::Kind::multinomial || !family.is_likelihood()) return std::nullopt;
+  double intercept = data.model.intercept ? start_of(data)[data.coordinates.dimension() - 1] : 0;
+  NullSums sums = network_null_sums(data, intercept);
+  if (!data.model.intercept) return sums.sums;
+  for (int step = 0; step < 50; ++step) {
+    const double move = sums.score / sums.sums.information(0, 0);
+    if (!std::isfinite(move)) break;
+    intercept += std::clamp(move, -2.0, 2.0);
+    sums = network_null_sums(data, intercept);
+    if (std::abs(move) <= 1e-14 * (1 + std::abs(intercept))) break;
+  }
+  return sums.sums;
+}
+
+/// Class frequencies: the multinomial model without terms.
+InferenceSums multinomial_null(const FitData& data) {
+  Vector counts = Vector::Zero(data.model.classes);
+  for (const Design& design : data.designs)
+    for (Index row = 0; row < design.samples.count(); ++row)
+      counts[static_cast<Index>(design.samples.targets[row])] += design.weight(row);
+  InferenceSums sums;
+  const double total = counts.sum();
+  for (const double count : counts)
+    if (count > 0)
+      sums.log_likelihood +=
+          count *
+          std::log(data.model.intercept ? count / total : 1.0 / static_cast<double>(counts.size()));
+  sums.deviance = -2 * sums.log_likelihood;
+  return sums;
+}
+
+std::string refusal_of(const FitOptions& options, const Config& config) {
+  if (config.l1 > 0) return "--l1 selects coefficients, which their errors would have to reflect";
+  if (std::isfinite(config.constraint.low) || std::isfinite(config.constraint.high))
+    return "--constraint bounds coefficients, which their errors would have to reflect";
+  if (config.regularizer) return "there is a --regularizer";
+  if (options.robust && options.family.kind == Family::Kind::cox)
+    return "--robust is not available for cox";
+  if (!options.class_weight.empty() && !options.robust)
+    return "weights of classes are no numbers of rows; --robust gives errors under them";
+  return {};
+}
+
+FittedModel model_of(const FitOptions& options, const Config& config, const FitData& data,
+                     const Vector& x) {
+  FittedModel model{.version = std::string(version),
+                    .family = options.family,
+                    .ties = options.ties,
+                    .encoding = data.encoding,
+                    .intercept = data.model.intercept,
+                    .l1 = config.l1,
+                    .l2 = config.l2,
+                    .standardize = options.standardize,
+                    .sites = data.sites};
+  const Vector original = data.coordinates.to_original(x);
+  const Index slopes = data.coordinates.blocks * data.coordinates.features();
+  model.coefficients = original.head(slopes);
+  model.intercepts = original.tail(original.size() - slopes);
+  for (Index k = 0; k < slopes; ++k)
+    if (x[k] == 0) model.coefficients[k] = 0;
+  return model;
+}
+
+Inference inference_of(const FitOptions& options, const Config& config, const FitData& data,
+                       const Vector& x) {
+  const InferenceOptions wanted{.robust = options.robust,
+                                .confidence = options.confidence,
+                                .ridge = config.l2 * data.moments.weight,
+                                .selects = config.l1 > 0,
+                                .refusal = refusal_of(options, config)};
+  const bool multinomial = options.family.kind == Family::Kind::multinomial;
+  const auto null_sums_of_all =
+      multinomial ? std::optional(multinomial_null(data)) : null_fit(data);
+  Inference inference =
+      infer(data.model, network_sums(data, x, options.robust), null_sums_of_all, x,
+            data.coordinates, data.column_names(),
+            multinomial ? data.encoding.classes : std::vector<std::string>{}, wanted);
+  for (const FittedSite& site : data.sites) inference.dropped += site.dropped;
+  return inference;
+}
+
+std::string outcome_text(const RunRecord& record, const Polished& polished, bool supported) {
+  std::string text =
+      fmt::format("{} {} rounds",
+                  name_of(record.outcome.status) == "converged" ? "converged in" : "ended after",
+                  record.outcome.rounds);
+  if (!supported) return text;
+  return text + fmt::format(", {} Newton step{} with network sums: {}", polished.steps,
+                            polished.steps == 1 ? "" : "s",
+                            polished.converged ? "accurate to rounding" : "not converged");
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<const Objective>> objectives_of(const FitData& data, double l2) {
+  const auto agents = static_cast<double>(data.designs.size());
+  double rows = 0;
+  for (const Design& design : data.designs) rows += static_cast<double>(design.samples.count());
+  const bool fractions =
+      data.model.family.kind == Family::Kind::binomial && data.encoding.classes.empty();
+  std::vector<std::shared_ptr<const Objective>> objectives;
+  for (const Design& given : data.designs) {
+    Design design = fractions ? without_fractions(given) : given;
+    if (design.weights.size() > 0) design.weights *= rows / data.moments.weight;
+    const auto count = static_cast<double>(given.samples.count());
+    if (fractions)  // more rows, the same sum
+      design.weights *= static_cast<double>(design.samples.count()) / count;
+    const SiteTerms terms{
+        .l2 = l2, .intercept = data.model.intercept, .scale = agents * count / rows};
+    objectives.push_back(objective_of(data, design, terms));
+  }
+  return objectives;
+}
+
+Result<Fit> fit(const FitOptions& options, const Config& given, const FitData& data,
+                const RunHooks& hooks, const std::optional<Vector>& start) {
+  Config config = given;
+  config.agents = data.designs.size();
+  config.agents_given = true;
+  config.weighting = Weighting::sample;
+  config.intercept = data.model.intercept;
+  if (options.family.has_margin()) config.loss = options.family.loss();
+  auto instance = make_instance(config, data, start.value_or(start_of(data)));
+  if (!instance) return instance.error();
+  auto prepared = prepare(config, std::move(*instance));
+  if (!prepared) return prepared.error();
+  auto record = run_prepared(config, *prepared, hooks);
+  if (!record) return record.error();
+  const Instance& laid_out = prepared->instance;
+  const bool usable = record->outcome.status != RunStatus::diverged && record->solution.allFinite();
+  const Polished polished = newton_polish(*laid_out.mean, laid_out.regularizer,
+                                          usable ? record->solution : laid_out.start());
+  const double value = laid_out.objective_at(polished.x);
+  if (const auto separated = separation(data, polished, value)) return *separated;
+  const bool supported = polished.steps > 0 || polished.converged;
+  Fit result{.record = std::move(*record),
+             .model = model_of(options, config, data, polished.x),
+             .scaled = polished.x};
+  result.model.objective = value;
+  result.model.inference = inference_of(options, config, data, polished.x);
+  result.model.outcome = outcome_text(result.record, polished, supported);
+  if (supported && !polished.converged && result.record.outcome.status == RunStatus::converged)
+    result.record.outcome.status = RunStatus::round_limit;
+  if (polished.converged) result.record.outcome.status = RunStatus::converged;
+  result.record.outcome.detail = result.model.outcome;
+  result.record.solution = data.coordinates.to_original(polished.x);
+  result.record.objective = value;
+  result.record.config["loss"] = options.family.name();
+  result.record.config["data"] = options.sites;
+  result.record.config["formula"] = options.formula;
+  result.record.config["family"] = options.family.name();
+  return result;
+}
+
+std::vector<std::optional<Inference>> site_estimates(const FitOptions& options,
+                                                     const FitData& data) {
+  std::vector<std::optional<Inference>> result;
+  const auto objectives = objectives_of(data, 0);
+  for (std::size_t k = 0; k < objectives.size(); ++k) {
+    const Polished alone = newton_polish(*objectives[k], Regularizer{}, start_of(data));
+    result.emplace_back();
+    if (!alone.converged) continue;
+    const InferenceSums sums = inference_sums(data.model, data.designs[k], alone.x, options.robust);
+    const bool multinomial = options.family.kind == Family::Kind::multinomial;
+    result.back() =
+        infer(data.model, sums, std::nullopt, alone.x, data.coordinates, data.column_names(),
+              multinomial ? data.encoding.classes : std::vector<std::string>{},
+              {.robust = options.robust, .confidence = options.confidence});
+  }
+  return result;
+}
+
+}  // namespace grove

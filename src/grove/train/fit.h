@@ -1,0 +1,67 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grove/data/design.h"
+#include "grove/record/fitted_model.h"
+#include "grove/train/run.h"
+
+/// Generalized linear models over tables that stay at their sites: `grove fit`.
+namespace grove {
+
+/// What is fitted. How it is fitted (graph, method, penalties, rounds) are the options of a run.
+struct FitOptions {
+  std::string formula;
+  std::vector<std::string> sites;  ///< files, one for each site
+  Family family;
+  TableOptions table = {};
+  TableRoles roles = {};                  ///< its response kind follows from the family
+  std::vector<std::string> columns = {};  ///< that `.` may stand for; empty: all
+  std::vector<std::string> ignore = {};   ///< columns that `.` does not stand for
+  Ties ties = Ties::efron;
+  bool standardize = false;
+  bool robust = false;
+  double confidence = 0.95;
+  std::string class_weight = {};  ///< `balanced` or a number for each class; empty: 1
+};
+
+/// Tables in numbers, under the encoding and in the coordinates that all sites agreed on.
+struct FitData {
+  Encoding encoding;
+  std::vector<FittedSite> sites;
+  std::vector<Design> designs;  ///< of the agents, in scaled coordinates
+  DesignMoments moments;        ///< in the units of the tables
+  Coordinates coordinates;
+  InferenceModel model;
+  std::vector<std::string> notes;
+
+  std::vector<std::string> column_names() const;
+};
+
+/// Reads the tables and agrees on the encoding, from summaries of the sites alone. `config` says
+/// how many agents share a single file, and which penalties there are.
+Result<FitData> read_fit_data(const FitOptions& options, const Config& config);
+
+struct Fit {
+  RunRecord record;  ///< its solution in scaled coordinates
+  FittedModel model;
+  Vector scaled;  ///< the answer in scaled coordinates
+};
+
+/// Fits the network: a run of the method, then Newton steps with the sums of all sites until the
+/// answer is accurate to rounding. Separated data and collinear columns are errors that name the
+/// columns.
+Result<Fit> fit(const FitOptions& options, const Config& config, const FitData& data,
+                const RunHooks& hooks = {}, const std::optional<Vector>& start = std::nullopt);
+
+/// f_i of every agent, with the penalty l2 of the options.
+std::vector<std::shared_ptr<const Objective>> objectives_of(const FitData& data, double l2);
+
+/// The estimates of every agent alone, in the units of the tables; unset where a site cannot
+/// estimate all coefficients alone. For the forest plot.
+std::vector<std::optional<Inference>> site_estimates(const FitOptions& options,
+                                                     const FitData& data);
+
+}  // namespace grove

@@ -1,0 +1,259 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "grove/base/text.h"
+#include "grove/data/dataset.h"
+#include "grove/data/lines.h"
+#include "grove/data/partition.h"
+#include "grove/train/fit.h"
+
+namespace grove {
+namespace {
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// The columns that a formula may read, and `.` stand for.
+std::vector<std::string> usable_columns(const FitOptions& options, const Table& table) {
+  std::vector<std::string> names = table.names();
+  std::erase_if(names, [&](const std::string& name) {
+    return contains(options.ignore, name) ||
+           (!options.columns.empty() && !contains(options.columns, name));
+  });
+  return names;
+}
+
+Status check_same_columns(const FitOptions& options, const std::vector<Table>& tables) {
+  const auto first = usable_columns(options, tables[0]);
+  for (const Table& table : tables) {
+    const auto names = usable_columns(options, table);
+    for (const std::string& name : first)
+      if (!contains(names, name))
+        return Error{table.source, fmt::format("has no column {}, which {} has; `.` in the formula "
+                                               "stands for all",
+                                               shown(name), tables[0].source)};
+    for (const std::string& name : names)
+      if (!contains(first, name))
+        return Error{tables[0].source, fmt::format("has no column {}, which {} has; `.` in the "
+                                                   "formula stands for all",
+                                                   shown(name), table.source)};
+  }
+  return success();
+}
+
+bool has_dot(const Syntax& syntax) {
+  return syntax.kind == Syntax::Kind::dot || std::ranges::any_of(syntax.children, has_dot);
+}
+
+Result<Formula> read_formula(const FitOptions& options, const std::vector<Table>& tables) {
+  const auto syntax = parse_syntax(options.formula);
+  if (!syntax) return syntax.error();
+  if (!has_dot(*syntax)) return parse_formula(options.formula, tables[0].names());
+  if (Status status = check_same_columns(options, tables); !status) return status.error();
+  std::vector<std::string> names = usable_columns(options, tables[0]);
+  for (const std::string& role : {options.roles.weights, options.roles.offset})
+    std::erase(names, role);
+  std::vector<std::string> of_response;  // whether ignored or not
+  if (syntax->children.size() == 2) collect_columns(syntax->children[0], of_response);
+  for (const std::string& name : of_response)
+    if (!contains(names, name) && contains(tables[0].names(), name)) names.push_back(name);
+  return parse_formula(options.formula, names);
+}
+
+Status check_responses(const Family& family, const Table& table, const Design& design) {
+  for (Index k = 0; k < design.samples.count(); ++k)
+    if (const auto complaint = family.complaint(design.samples.targets[k]))
+      return Error{table.where(design.rows[static_cast<std::size_t>(k)]),
+                   fmt::format("response of family {}: {}, found {}", family.name(), *complaint,
+                               exact(design.samples.targets[k]))};
+  return success();
+}
+
+Status check_constant_columns(const Encoding& encoding, bool spans_constant,
+                              const DesignMoments& moments) {
+  for (Index k = 0; k < moments.mean.size(); ++k) {
+    const double mean = moments.mean[k], variance = moments.squares[k] / moments.weight;
+    const bool constant = variance <= 1e-24 * mean * mean || variance == 0;
+    if (!constant || (!spans_constant && mean != 0)) continue;
+    const DesignColumn& column = encoding.columns[static_cast<std::size_t>(k)];
+    return formula_error(encoding.formula.text, column.range,
+                         fmt::format("`{}` is {} in all rows of all sites; expected a term that "
+                                     "varies",
+                                     column.name, exact(mean)));
+  }
+  return success();
+}
+
+/// Weights of the classes multiply those of the rows.
+Status apply_class_weights(const FitOptions& options, FitData& data) {
+  if (options.class_weight.empty()) return success();
+  const std::size_t classes = data.encoding.classes.size();
+  if (classes == 0)
+    return Error{"--class-weight",
+                 "the response has no classes; expected --family binomial or "
+                 "multinomial with labels"};
+  std::vector<double> factors(classes);
+  if (options.class_weight == "balanced") {
+    double total = 0;
+    for (const Design& design : data.designs)
+      for (Index row = 0; row < design.samples.count(); ++row) {
+        factors[static_cast<std::size_t>(design.samples.targets[row])] += design.weight(row);
+        total += design.weight(row);
+      }
+    for (double& factor : factors) factor = total / (static_cast<double>(classes) * factor);
+  } else {
+    const auto parts = split(options.class_weight, ',');
+    for (std::size_t k = 0; k < parts.size() && parts.size() == classes; ++k)
+      factors[k] = parse_double(trim(parts[k])).value_or(-1);
+    if (parts.size() != classes || std::ranges::min(factors) < 0)
+      return Error{"--class-weight",
+                   fmt::format("expected balanced, or {} numbers of at least 0 for the classes {}",
+                               classes, fmt::join(data.encoding.classes, ", "))};
+  }
+  for (Design& design : data.designs) {
+    if (design.weights.size() == 0) design.weights = Vector::Ones(design.samples.count());
+    for (Index row = 0; row < design.samples.count(); ++row)
+      design.weights[row] *= factors[static_cast<std::size_t>(design.samples.targets[row])];
+  }
+  return success();
+}
+
+Vector picked(const Vector& from, const std::vector<std::uint32_t>& rows) {
+  if (from.size() == 0) return {};
+  Vector result(static_cast<Index>(rows.size()));
+  for (std::size_t k = 0; k < rows.size(); ++k) result[static_cast<Index>(k)] = from[rows[k]];
+  return result;
+}
+
+/// Deals a single file out to the agents, as train does.
+Status split_single_site(const Config& config, FitData& data) {
+  if (data.designs.size() != 1 || config.agents < 2 || !config.agents_given) return success();
+  const Design whole = std::move(data.designs[0]);
+  const auto shards = partition(whole.samples, config.partition, config.agents, config.seed);
+  if (!shards) return shards.error();
+  data.designs.clear();
+  for (const auto& rows : *shards) {
+    Design part{.site = whole.site, .samples = take_rows(whole.samples, rows)};
+    if (auto* sparse = std::get_if<SparseRows>(&part.samples.features))
+      part.samples.features = DenseRows(*sparse);
+    part.events = picked(whole.events, rows);
+    part.offsets = picked(whole.offsets, rows);
+    part.weights = picked(whole.weights, rows);
+    data.designs.push_back(std::move(part));
+  }
+  return success();
+}
+
+/// Centred where an intercept takes up the difference; scaled to deviation 1 unless a penalty acts
+/// on the columns as they are.
+Coordinates make_coordinates(const FitOptions& options, const Config& config, const FitData& data) {
+  const bool penalized = config.l1 > 0 || config.l2 > 0 || config.regularizer.has_value() ||
+                         std::isfinite(config.constraint.low) ||
+                         std::isfinite(config.constraint.high);
+  const bool cox = options.family.kind == Family::Kind::cox;
+  const bool centers = data.model.intercept || cox;  // Cox's likelihood does not see shifts
+  Coordinates coordinates{
+      .center = data.moments.mean,
+      .scale = data.moments.deviations(),
+      .intercept = data.model.intercept,
+      .blocks = options.family.kind == Family::Kind::multinomial ? data.model.classes - 1 : 1};
+  if (!centers) {
+    coordinates.scale =
+        (data.moments.squares / data.moments.weight + data.moments.mean.cwiseAbs2()).cwiseSqrt();
+    coordinates.center.setZero();
+  }
+  if (penalized && !options.standardize) coordinates.scale.setOnes();
+  return coordinates;
+}
+
+Status check_collinear(const Config& config, const FitData& data) {
+  if (config.l1 > 0 || config.l2 > 0 || config.regularizer) return success();
+  std::vector<std::string> names = data.column_names();
+  if (data.model.intercept) names.emplace_back("Intercept");
+  if (names.empty()) return success();
+  const auto size = static_cast<Index>(names.size());
+  Matrix gram = Matrix::Zero(size, size);
+  for (const Design& design : data.designs) {
+    const auto& rows = std::get<DenseRows>(design.samples.features);
+    Matrix columns = Matrix::Ones(rows.rows(), size);
+    columns.leftCols(rows.cols()) = rows;
+    const Vector weights = design.weights.size() > 0 ? design.weights : Vector::Ones(rows.rows());
+    gram += columns.transpose() * weights.asDiagonal() * columns;
+  }
+  const auto found = collinear_columns(gram, names);
+  if (found.empty()) return success();
+  return formula_error(data.encoding.formula.text, {0, data.encoding.formula.text.size()},
+                       fmt::format("the columns {} are collinear at all sites together: their "
+                                   "coefficients are not determined; expected one of them to be "
+                                   "left out, or --l2",
+                                   fmt::join(found, ", ")));
+}
+
+}  // namespace
+
+std::vector<std::string> FitData::column_names() const {
+  std::vector<std::string> names;
+  for (const DesignColumn& column : encoding.columns) names.push_back(column.name);
+  return names;
+}
+
+Result<FitData> read_fit_data(const FitOptions& options, const Config& config) {
+  std::vector<Table> tables;
+  for (const std::string& path : options.sites) {
+    auto table = read_table(path, options.table);
+    if (!table) return table.error();
+    tables.push_back(std::move(*table));
+  }
+  FitData data;
+  for (const Table& table : tables)
+    data.notes.insert(data.notes.end(), table.notes.begin(), table.notes.end());
+  const auto formula = read_formula(options, tables);
+  if (!formula) return formula.error();
+  const bool survival = options.family.kind == Family::Kind::cox;
+  if (survival != formula->response.event.has_value())
+    return formula_error(options.formula, formula->response.expression.range,
+                         survival ? "expected Surv(time, event) for --family cox"
+                                  : "Surv(time, event) is a response of --family cox");
+  TableRoles roles = options.roles;
+  roles.response = options.family.response();
+  TableSummary summary;
+  for (const Table& table : tables) {
+    const auto own = summarize(table, *formula, roles);
+    if (!own) return own.error();
+    merge(*own, summary);
+  }
+  auto encoding = agree(*formula, roles, summary);
+  if (!encoding) return encoding.error();
+  data.encoding = std::move(*encoding);
+  data.model = {.family = options.family,
+                .classes = static_cast<Index>(data.encoding.classes.size()),
+                .ties = options.ties,
+                .intercept = formula->intercept && !survival};
+  for (const Table& table : tables) {
+    auto design = make_design(table, data.encoding);
+    if (!design) return design.error();
+    if (Status status = check_responses(options.family, table, *design); !status)
+      return status.error();
+    data.sites.push_back({table.source, design->rows.size(), design->dropped, design->missing});
+    data.designs.push_back(std::move(*design));
+  }
+  if (Status status = apply_class_weights(options, data); !status) return status.error();
+  for (const Design& design : data.designs) merge(moments_of(design), data.moments);
+  if (!(data.moments.weight > 0))
+    return Error{"--weights", "are all 0; expected a row with a positive weight"};
+  if (Status status =
+          check_constant_columns(data.encoding, data.model.intercept || survival, data.moments);
+      !status)
+    return status.error();
+  data.coordinates = make_coordinates(options, config, data);
+  for (Design& design : data.designs) data.coordinates.apply(design);
+  if (Status status = check_collinear(config, data); !status) return status.error();
+  if (Status status = split_single_site(config, data); !status) return status.error();
+  return data;
+}
+
+}  // namespace grove
