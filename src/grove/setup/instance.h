@@ -34,7 +34,8 @@ struct Instance {
   AgentRange own_agents() const {
     return own.value_or(AgentRange{0, static_cast<std::uint32_t>(agents())});
   }
-  Vector start() const;                        ///< x^0: `initial` or zero, or the point of the box nearest to it
+  /// x^0: `initial` or zero, or the point of the box nearest to it.
+  Vector start() const;
   double objective_at(const Vector& x) const;  ///< (1/n) sum f_i(x) + r(x)
 };
 
