@@ -123,27 +123,26 @@ InferenceSums cox_sums(const InferenceModel& model, const Design& design, const 
 
 /// Twice the negative log likelihood plus twice the number of parameters, as R's families have it.
 std::optional<double> aic_of(const Family& family, const InferenceSums& sums, double parameters) {
-  using Kind = Family::Kind;
   switch (family.kind) {
-    case Kind::gaussian: {
+    case Family::Kind::gaussian: {
       const double n = sums.rows_with_weight;
       return n * (std::log(two_pi * sums.deviance / n) + 1) + 2 - sums.log_weight + 2 * parameters;
     }
-    case Kind::gamma: {
+    case Family::Kind::gamma: {
       const double dispersion = sums.deviance / sums.weight, shape = 1 / dispersion;
       const double log_density = (shape - 1) * sums.log_response - shape * sums.ratio -
                                  shape * (sums.log_mean + sums.weight * std::log(dispersion)) -
                                  sums.weight * std::lgamma(shape);
       return -2 * log_density + 2 + 2 * parameters;
     }
-    case Kind::binomial:
-    case Kind::poisson:
-    case Kind::negative_binomial:
-    case Kind::multinomial:
-    case Kind::cox:
+    case Family::Kind::binomial:
+    case Family::Kind::poisson:
+    case Family::Kind::negative_binomial:
+    case Family::Kind::multinomial:
+    case Family::Kind::cox:
       return -2 * sums.log_likelihood + 2 * parameters;
-    case Kind::huber:
-    case Kind::squared_hinge:
+    case Family::Kind::huber:
+    case Family::Kind::squared_hinge:
       break;
   }
   return std::nullopt;

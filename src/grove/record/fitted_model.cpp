@@ -23,7 +23,7 @@ std::optional<double> optional_number(const json& from, const char* key) {
 
 std::vector<double> numbers(const Vector& vector) { return {vector.begin(), vector.end()}; }
 
-Vector vector_from(const json& from) {
+Vector numbers_from(const json& from) {
   const auto values = from.get<std::vector<double>>();
   return Eigen::Map<const Vector>(values.data(), static_cast<Index>(values.size()));
 }
@@ -142,8 +142,8 @@ FittedModel read_fitted_model(const json& from) {
   model.family = *family;
   model.ties = from.value("ties", "efron") == "breslow" ? Ties::breslow : Ties::efron;
   model.encoding = encoding_from(from, model.family);
-  model.coefficients = vector_from(from.at("coefficients"));
-  model.intercepts = vector_from(from.at("intercepts"));
+  model.coefficients = numbers_from(from.at("coefficients"));
+  model.intercepts = numbers_from(from.at("intercepts"));
   model.intercept = model.intercepts.size() > 0;
   if (model.coefficients.size() !=
       model.blocks() * static_cast<Index>(model.encoding.columns.size()))
