@@ -218,6 +218,26 @@ Result<Design> make_design(const Table& table, const Encoding& encoding,
   return DesignBuilder(table, encoding, options).build();
 }
 
+Design take_rows(const Design& design, const std::vector<std::uint32_t>& rows) {
+  const auto count = static_cast<Index>(rows.size());
+  const auto picked = [&](const Vector& from) {
+    Vector result(from.size() > 0 ? count : 0);
+    for (Index k = 0; k < result.size(); ++k) result[k] = from[rows[static_cast<std::size_t>(k)]];
+    return result;
+  };
+  const auto& features = std::get<DenseRows>(design.samples.features);
+  DenseRows taken(count, features.cols());
+  for (Index k = 0; k < count; ++k) taken.row(k) = features.row(rows[static_cast<std::size_t>(k)]);
+  Design part{.site = design.site,
+              .samples = {std::move(taken), picked(design.samples.targets)},
+              .events = picked(design.events),
+              .offsets = picked(design.offsets),
+              .weights = picked(design.weights)};
+  for (const std::uint32_t row : rows)
+    if (row < design.rows.size()) part.rows.push_back(design.rows[row]);
+  return part;
+}
+
 Vector DesignMoments::deviations() const { return (squares / weight).cwiseSqrt(); }
 
 DesignMoments moments_of(const Design& design) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ struct DesignOptions {
 /// file, line and column.
 Result<Design> make_design(const Table& table, const Encoding& encoding,
                            const DesignOptions& options = {});
+
+/// The listed rows of a design, in that order.
+Design take_rows(const Design& design, const std::vector<std::uint32_t>& rows);
 
 /// Count, mean and sum of squared differences from it, of every column and of the response, each
 /// row with its weight.

@@ -155,6 +155,8 @@ FittedModel read_fitted_model(const json& from) {
   from.at("objective").get_to(model.objective);
   from.at("outcome").get_to(model.outcome);
   model.inference = inference_from(from);
+  if (from.contains("selection")) model.selection = from.at("selection");
+  if (from.contains("test")) model.test = from.at("test");
   for (const json& site : from.at("sites"))
     model.sites.push_back({site.at("name").get<std::string>(), site.at("rows").get<std::size_t>(),
                            site.at("dropped").get<std::size_t>(),
@@ -243,6 +245,8 @@ json to_json(const FittedModel& model) {
                         {"weights", encoding.roles.weights},
                         {"offset", encoding.roles.offset},
                         {"fill", encoding.fill}};
+  if (!model.selection.is_null()) result["selection"] = model.selection;
+  if (!model.test.is_null()) result["test"] = model.test;
   if (model.family.kind == Family::Kind::cox)
     result["ties"] = model.ties == Ties::efron ? "efron" : "breslow";
   return result;

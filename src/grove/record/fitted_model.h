@@ -35,6 +35,8 @@ struct FittedModel {
   std::string outcome;  ///< how the run ended, for a person
   Inference inference;
   std::vector<FittedSite> sites;
+  nlohmann::json selection;  ///< path and cross_validation, where there were any
+  nlohmann::json test;       ///< scores on the table of --test, by key
 
   Index blocks() const;  ///< classes but the first; 1 where there is one linear predictor
 };

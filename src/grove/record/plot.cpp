@@ -46,15 +46,23 @@ int run_gnuplot(const std::string& script) {
   return written ? status : -1;
 }
 
+}  // namespace
+
+Status can_draw(const std::filesystem::path& path) {
+  if (Status status = check_ending(path); !status || !is_picture(path)) return status;
+  if (std::system("gnuplot --version >/dev/null 2>&1") == 0) return success();
+  return Error{"gnuplot", "is not installed, and pictures are drawn with it; .csv needs none"};
+}
+
 /// gnuplot draws into a temporary file; the picture itself is written in one step, as all files
 /// are.
-Status draw_picture(const Figure& figure, const std::filesystem::path& path) {
+Status draw_script(const PlotScript& script, const std::filesystem::path& path) {
+  if (!is_picture(path)) return check_ending(path);
   std::string temporary = (std::filesystem::temp_directory_path() / "grove-XXXXXX").string();
   const int file = ::mkstemp(temporary.data());
   if (file < 0) return Error{temporary, "cannot make a temporary file to draw in"};
   ::close(file);
-  const int status =
-      run_gnuplot(gnuplot_script(figure, path.extension().string().substr(1), temporary));
+  const int status = run_gnuplot(script(path.extension().string().substr(1), temporary));
   const auto picture = read_file(temporary);
   std::error_code ignored;
   std::filesystem::remove(temporary, ignored);
@@ -65,19 +73,15 @@ Status draw_picture(const Figure& figure, const std::filesystem::path& path) {
   return write_file_atomically(path, *picture);
 }
 
-}  // namespace
-
-Status can_draw(const std::filesystem::path& path) {
-  if (Status status = check_ending(path); !status || !is_picture(path)) return status;
-  if (std::system("gnuplot --version >/dev/null 2>&1") == 0) return success();
-  return Error{"gnuplot", "is not installed, and pictures are drawn with it; .csv needs none"};
-}
-
 Status draw(const Figure& figure, const std::filesystem::path& path) {
   if (Status status = check_ending(path); !status) return status;
   if (!anything_to_show(figure)) return Error{path.string(), "there is nothing to draw"};
-  return is_picture(path) ? draw_picture(figure, path)
-                          : write_file_atomically(path, csv_of(figure));
+  if (!is_picture(path)) return write_file_atomically(path, csv_of(figure));
+  return draw_script(
+      [&](const std::string& format, const std::string& output) {
+        return gnuplot_script(figure, format, output);
+      },
+      path);
 }
 
 std::string csv_field(std::string_view text) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,12 @@ Status can_draw(const std::filesystem::path& path);
 /// Draws as SVG, PNG or PDF by the ending of `path`, or writes the curves as CSV. The file appears
 /// whole or not at all. Values that a logarithmic axis cannot show are left out.
 Status draw(const Figure& figure, const std::filesystem::path& path);
+
+/// Makes the gnuplot commands for a format (svg, png, pdf) and a file to draw into.
+using PlotScript = std::function<std::string(const std::string& format, const std::string& output)>;
+
+/// Draws a script of one's own as SVG, PNG or PDF by the ending of `path`, in one step.
+Status draw_script(const PlotScript& script, const std::filesystem::path& path);
 
 /// The curves in long form: curve, x, median, lower_quartile, upper_quartile, mark. A curve without
 /// a band has its value three times; an open marker has a row with its text.

@@ -9,7 +9,6 @@
 #include "grove/network/topology.h"
 #include "grove/problem/multinomial.h"
 #include "grove/record/version.h"
-#include "grove/train/newton_polish.h"
 
 namespace grove {
 namespace {
@@ -74,11 +73,12 @@ Vector start_of(const FitData& data) {
   return start;
 }
 
-Result<Instance> make_instance(const Config& config, const FitData& data, const Vector& start) {
+Result<Instance> make_instance(const Config& config, const FitData& data,
+                               const SiteObjectives& objectives, const Vector& start) {
   auto graph = make_graph(config.graph, config.agents, config.seed);
   if (!graph) return graph.error();
   Instance instance{.graph = std::move(*graph)};
-  instance.objectives = objectives_of(data, config.l2);
+  instance.objectives = objectives;
   instance.features = data.coordinates.blocks * data.coordinates.features();
   instance.regularizer = regularizer_of(config, instance.features);
   for (const Design& design : data.designs) instance.samples += design.samples.count();
@@ -87,6 +87,16 @@ Result<Instance> make_instance(const Config& config, const FitData& data, const 
   instance.mean = make_mean_objective(std::move(parts), static_cast<int>(config.threads));
   instance.initial = start;
   return instance;
+}
+
+Config network_config(const FitOptions& options, const Config& given, const FitData& data) {
+  Config config = given;
+  config.agents = data.designs.size();
+  config.agents_given = true;
+  config.weighting = Weighting::sample;
+  config.intercept = data.model.intercept;
+  if (options.family.has_margin()) config.loss = options.family.loss();
+  return config;
 }
 
 /// The names of the coordinates in their order.
@@ -139,29 +149,37 @@ NullSums network_null_sums(const FitData& data, double intercept) {
   return total;
 }
 
-/// The model without terms, by Newton's method on one number; none where it has no likelihood.
-std::optional<InferenceSums> null_fit(const FitData& data) {
-  const Family& family = data.model.family;
-  if (family.kind == Family::Kind::multinomial || !family.is_likelihood()) return std::nullopt;
-  double intercept = data.model.intercept ? start_of(data)[data.coordinates.dimension() - 1] : 0;
-  NullSums sums = network_null_sums(data, intercept);
-  if (!data.model.intercept) return sums.sums;
+/// The intercept of the model without terms, by Newton's method on one number.
+double null_intercept(const FitData& data) {
+  double intercept = start_of(data)[data.coordinates.dimension() - 1];
   for (int step = 0; step < 50; ++step) {
+    const NullSums sums = network_null_sums(data, intercept);
     const double move = sums.score / sums.sums.information(0, 0);
     if (!std::isfinite(move)) break;
     intercept += std::clamp(move, -2.0, 2.0);
-    sums = network_null_sums(data, intercept);
     if (std::abs(move) <= 1e-14 * (1 + std::abs(intercept))) break;
   }
-  return sums.sums;
+  return intercept;
 }
 
-/// Class frequencies: the multinomial model without terms.
-InferenceSums multinomial_null(const FitData& data) {
+/// Of the model without terms; none where the family has no likelihood.
+std::optional<InferenceSums> null_fit(const FitData& data) {
+  const Family& family = data.model.family;
+  if (family.kind == Family::Kind::multinomial || !family.is_likelihood()) return std::nullopt;
+  return network_null_sums(data, data.model.intercept ? null_intercept(data) : 0).sums;
+}
+
+Vector class_weights(const FitData& data) {
   Vector counts = Vector::Zero(data.model.classes);
   for (const Design& design : data.designs)
     for (Index row = 0; row < design.samples.count(); ++row)
       counts[static_cast<Index>(design.samples.targets[row])] += design.weight(row);
+  return counts;
+}
+
+/// Class frequencies: the multinomial model without terms.
+InferenceSums multinomial_null(const FitData& data) {
+  const Vector counts = class_weights(data);
   InferenceSums sums;
   const double total = counts.sum();
   for (const double count : counts)
@@ -223,26 +241,27 @@ Inference inference_of(const FitOptions& options, const Config& config, const Fi
   return inference;
 }
 
-std::string outcome_text(const RunRecord& record, const Polished& polished, bool supported) {
-  std::string text =
-      fmt::format("{} {} rounds",
-                  name_of(record.outcome.status) == "converged" ? "converged in" : "ended after",
-                  record.outcome.rounds);
-  if (!supported) return text;
-  return text + fmt::format(", {} Newton step{} with network sums: {}", polished.steps,
-                            polished.steps == 1 ? "" : "s",
-                            polished.converged ? "accurate to rounding" : "not converged");
+std::string outcome_text(const NetworkSolution& solution) {
+  const Outcome& outcome = solution.record.outcome;
+  std::string text = fmt::format(
+      "{} {} rounds", outcome.status == RunStatus::converged ? "converged in" : "ended after",
+      outcome.rounds);
+  if (!solution.can_polish) return text;
+  const int steps = solution.polished.steps;
+  return text + fmt::format(", {} Newton step{} with network sums: {}", steps,
+                            steps == 1 ? "" : "s",
+                            solution.polished.converged ? "accurate to rounding" : "not converged");
 }
 
 }  // namespace
 
-std::vector<std::shared_ptr<const Objective>> objectives_of(const FitData& data, double l2) {
+SiteObjectives objectives_of(const FitData& data, double l2) {
   const auto agents = static_cast<double>(data.designs.size());
   double rows = 0;
   for (const Design& design : data.designs) rows += static_cast<double>(design.samples.count());
   const bool fractions =
       data.model.family.kind == Family::Kind::binomial && data.encoding.classes.empty();
-  std::vector<std::shared_ptr<const Objective>> objectives;
+  SiteObjectives objectives;
   for (const Design& given : data.designs) {
     Design design = fractions ? without_fractions(given) : given;
     if (design.weights.size() > 0) design.weights *= rows / data.moments.weight;
@@ -256,43 +275,85 @@ std::vector<std::shared_ptr<const Objective>> objectives_of(const FitData& data,
   return objectives;
 }
 
-Result<Fit> fit(const FitOptions& options, const Config& given, const FitData& data,
-                const RunHooks& hooks, const std::optional<Vector>& start) {
-  Config config = given;
-  config.agents = data.designs.size();
-  config.agents_given = true;
-  config.weighting = Weighting::sample;
-  config.intercept = data.model.intercept;
-  if (options.family.has_margin()) config.loss = options.family.loss();
-  auto instance = make_instance(config, data, start.value_or(start_of(data)));
+Vector null_model(const FitData& data) {
+  Vector x = Vector::Zero(data.coordinates.dimension());
+  if (!data.model.intercept) return x;
+  if (data.model.family.kind != Family::Kind::multinomial) {
+    x[x.size() - 1] = data.model.family.is_likelihood() ? null_intercept(data) : 0;
+    return x;
+  }
+  const Vector counts = class_weights(data).cwiseMax(1e-6);
+  for (Index k = 1; k < counts.size(); ++k)
+    x[x.size() - counts.size() + k] = std::log(counts[k] / counts[0]);
+  return x;
+}
+
+Vector start_from(const FittedModel& earlier, const FitData& data) {
+  const Index features = data.coordinates.features(), blocks = data.coordinates.blocks;
+  Vector start = Vector::Zero(data.coordinates.dimension());
+  if (earlier.blocks() != blocks) return start_of(data);
+  const auto known = static_cast<Index>(earlier.encoding.columns.size());
+  const std::vector<std::string> names = data.column_names();
+  for (Index k = 0; k < known; ++k) {
+    const auto found =
+        std::ranges::find(names, earlier.encoding.columns[static_cast<std::size_t>(k)].name);
+    if (found == names.end()) continue;
+    for (Index block = 0; block < blocks; ++block)
+      start[block * features + (found - names.begin())] = earlier.coefficients[block * known + k];
+  }
+  if (data.model.intercept && earlier.intercepts.size() == blocks)
+    start.tail(blocks) = earlier.intercepts;
+  return data.coordinates.to_scaled(start);
+}
+
+Result<NetworkSolution> solve_network(const FitOptions& options, const Config& given,
+                                      const FitData& data, const SiteObjectives& objectives,
+                                      const Vector& start, const RunHooks& hooks) {
+  const Config config = network_config(options, given, data);
+  auto instance = make_instance(config, data, objectives, start);
   if (!instance) return instance.error();
   auto prepared = prepare(config, std::move(*instance));
   if (!prepared) return prepared.error();
   auto record = run_prepared(config, *prepared, hooks);
   if (!record) return record.error();
   const Instance& laid_out = prepared->instance;
-  const bool usable = record->outcome.status != RunStatus::diverged && record->solution.allFinite();
-  const Polished polished = newton_polish(*laid_out.mean, laid_out.regularizer,
-                                          usable ? record->solution : laid_out.start());
-  const double value = laid_out.objective_at(polished.x);
-  if (const auto separated = separation(data, polished, value)) return *separated;
-  const bool supported = polished.steps > 0 || polished.converged;
-  Fit result{.record = std::move(*record),
-             .model = model_of(options, config, data, polished.x),
-             .scaled = polished.x};
-  result.model.objective = value;
-  result.model.inference = inference_of(options, config, data, polished.x);
-  result.model.outcome = outcome_text(result.record, polished, supported);
-  if (supported && !polished.converged && result.record.outcome.status == RunStatus::converged)
-    result.record.outcome.status = RunStatus::round_limit;
-  if (polished.converged) result.record.outcome.status = RunStatus::converged;
-  result.record.outcome.detail = result.model.outcome;
-  result.record.solution = data.coordinates.to_original(polished.x);
-  result.record.objective = value;
-  result.record.config["loss"] = options.family.name();
-  result.record.config["data"] = options.sites;
-  result.record.config["formula"] = options.formula;
-  result.record.config["family"] = options.family.name();
+  NetworkSolution solution{.record = std::move(*record)};
+  const bool usable =
+      solution.record.outcome.status != RunStatus::diverged && solution.record.solution.allFinite();
+  solution.polished = newton_polish(*laid_out.mean, laid_out.regularizer,
+                                    usable ? solution.record.solution : start);
+  solution.can_polish = solution.polished.steps > 0 || solution.polished.converged;
+  solution.x = solution.polished.x;
+  solution.value = laid_out.objective_at(solution.x);
+  solution.converged = solution.can_polish ? solution.polished.converged
+                                           : solution.record.outcome.status == RunStatus::converged;
+  if (const auto separated = separation(data, solution.polished, solution.value)) return *separated;
+  return solution;
+}
+
+Result<Fit> fit(const FitOptions& options, const Config& config, const FitData& data,
+                const RunHooks& hooks, const std::optional<Vector>& start) {
+  auto solved = solve_network(options, config, data, objectives_of(data, config.l2),
+                              start.value_or(start_of(data)), hooks);
+  if (!solved) return solved.error();
+  Fit result{
+      .record = {}, .model = model_of(options, config, data, solved->x), .scaled = solved->x};
+  result.model.objective = solved->value;
+  result.model.inference = inference_of(options, config, data, solved->x);
+  result.model.outcome = outcome_text(*solved);
+  result.record = std::move(solved->record);
+  RunRecord& record = result.record;
+  if (solved->converged)
+    record.outcome.status = RunStatus::converged;
+  else if (record.outcome.status == RunStatus::converged)
+    record.outcome.status = RunStatus::round_limit;
+  record.outcome.detail = result.model.outcome;
+  record.solution = data.coordinates.to_original(result.scaled);
+  record.objective = result.model.objective;
+  record.config["loss"] = options.family.name();
+  record.config["data"] = options.sites;
+  record.config["formula"] = options.formula;
+  record.config["family"] = options.family.name();
   return result;
 }
 

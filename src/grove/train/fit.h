@@ -6,6 +6,7 @@
 
 #include "grove/data/design.h"
 #include "grove/record/fitted_model.h"
+#include "grove/train/newton_polish.h"
 #include "grove/train/run.h"
 
 /// Generalized linear models over tables that stay at their sites: `grove fit`.
@@ -56,8 +57,30 @@ struct Fit {
 Result<Fit> fit(const FitOptions& options, const Config& config, const FitData& data,
                 const RunHooks& hooks = {}, const std::optional<Vector>& start = std::nullopt);
 
-/// f_i of every agent, with the penalty l2 of the options.
-std::vector<std::shared_ptr<const Objective>> objectives_of(const FitData& data, double l2);
+using SiteObjectives = std::vector<std::shared_ptr<const Objective>>;
+
+/// f_i of every agent, with this penalty.
+SiteObjectives objectives_of(const FitData& data, double l2);
+
+/// The coefficients of the model without terms, in scaled coordinates.
+Vector null_model(const FitData& data);
+
+/// What the network finds: a run of the method, then Newton steps with network sums.
+struct NetworkSolution {
+  RunRecord record;
+  Polished polished;
+  bool can_polish = false;  ///< there are no bounds and no regularizers of the user's own
+  Vector x;                 ///< in scaled coordinates
+  double value = 0;         ///< of the objective
+  bool converged = false;
+};
+Result<NetworkSolution> solve_network(const FitOptions& options, const Config& config,
+                                      const FitData& data, const SiteObjectives& objectives,
+                                      const Vector& start, const RunHooks& hooks = {});
+
+/// The coefficients of an earlier model as a start, by the names of columns; columns that it lacks
+/// start at zero.
+Vector start_from(const FittedModel& earlier, const FitData& data);
 
 /// The estimates of every agent alone, in the units of the tables; unset where a site cannot
 /// estimate all coefficients alone. For the forest plot.

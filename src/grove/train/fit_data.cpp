@@ -122,13 +122,6 @@ Status apply_class_weights(const FitOptions& options, FitData& data) {
   return success();
 }
 
-Vector picked(const Vector& from, const std::vector<std::uint32_t>& rows) {
-  if (from.size() == 0) return {};
-  Vector result(static_cast<Index>(rows.size()));
-  for (std::size_t k = 0; k < rows.size(); ++k) result[static_cast<Index>(k)] = from[rows[k]];
-  return result;
-}
-
 /// Deals a single file out to the agents, as train does.
 Status split_single_site(const Config& config, FitData& data) {
   if (data.designs.size() != 1 || config.agents < 2 || !config.agents_given) return success();
@@ -136,15 +129,7 @@ Status split_single_site(const Config& config, FitData& data) {
   const auto shards = partition(whole.samples, config.partition, config.agents, config.seed);
   if (!shards) return shards.error();
   data.designs.clear();
-  for (const auto& rows : *shards) {
-    Design part{.site = whole.site, .samples = take_rows(whole.samples, rows)};
-    if (auto* sparse = std::get_if<SparseRows>(&part.samples.features))
-      part.samples.features = DenseRows(*sparse);
-    part.events = picked(whole.events, rows);
-    part.offsets = picked(whole.offsets, rows);
-    part.weights = picked(whole.weights, rows);
-    data.designs.push_back(std::move(part));
-  }
+  for (const auto& rows : *shards) data.designs.push_back(take_rows(whole, rows));
   return success();
 }
 
