@@ -47,10 +47,8 @@ class FitPathTest : public testing::Test {
   ~FitPathTest() override { fs::remove_all(folder_); }
 
   FitData read(const std::string& formula, Family::Kind family) {
-    options_ = {.formula = formula,
-                .sites = write_sites(folder_),
-                .family = {family},
-                .standardize = true};
+    options_ = {
+        .formula = formula, .sites = write_sites(folder_), .family = {family}, .standardize = true};
     auto data = read_fit_data(options_, config_);
     EXPECT_TRUE(data) << data.error().text();
     return *data;
