@@ -47,11 +47,11 @@ Figure path_figure(const FitData& data, const FitPath& path) {
                 .log_y = false};
   const std::vector<std::string> names = data.column_names();
   const Vector deviations = data.moments.deviations();
-  const Index features = data.coordinates.features();
-  for (Index block = 0; block < data.coordinates.blocks; ++block)
+  const Index features = data.scaling.features();
+  for (Index block = 0; block < data.scaling.blocks; ++block)
     for (Index k = 0; k < features; ++k) {
       Curve curve{.name = names[static_cast<std::size_t>(k)]};
-      if (data.coordinates.blocks > 1)
+      if (data.scaling.blocks > 1)
         curve.name = data.encoding.classes[static_cast<std::size_t>(block) + 1] + ": " + curve.name;
       for (const PathPoint& point : path.points) {
         curve.x.push_back(point.l1);

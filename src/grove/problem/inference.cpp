@@ -205,11 +205,11 @@ void fill_summary(const InferenceModel& model, const InferenceSums& sums,
     inference.null_log_likelihood = null_fit->log_likelihood;
 }
 
-/// The covariance of the coefficients in scaled coordinates.
-std::optional<Matrix> covariance_of(const InferenceSums& sums, const Coordinates& coordinates,
+/// The covariance of the coefficients in scaled scaling.
+std::optional<Matrix> covariance_of(const InferenceSums& sums, const ColumnScaling& scaling,
                                     const InferenceOptions& options, double dispersion) {
   Matrix information = sums.information;
-  const Index penalized = coordinates.blocks * coordinates.features();
+  const Index penalized = scaling.blocks * scaling.features();
   information.diagonal().head(penalized).array() += options.ridge;
   const auto inverse = inverse_of(information);
   if (!inverse) return std::nullopt;
@@ -265,12 +265,12 @@ NullSums null_sums(const InferenceModel& model, const Design& design, double int
 
 Inference infer(const InferenceModel& model, const InferenceSums& sums,
                 const std::optional<InferenceSums>& null_fit, const Vector& x,
-                const Coordinates& coordinates, const std::vector<std::string>& names,
+                const ColumnScaling& scaling, const std::vector<std::string>& names,
                 const std::vector<std::string>& classes, const InferenceOptions& options) {
   Inference inference{.confidence = options.confidence};
   const Index parameters = options.selects ? (x.array() != 0).count() : x.size();
   fill_summary(model, sums, null_fit, static_cast<double>(parameters), inference);
-  const Matrix map = coordinates.map();
+  const Matrix map = scaling.map();
   const Vector estimates = map * x;
   Matrix covariance = Matrix::Zero(x.size(), x.size());
   inference.uses_t = inference.dispersion_estimated;
@@ -280,7 +280,7 @@ Inference infer(const InferenceModel& model, const InferenceSums& sums,
   else if (inference.dispersion_estimated && !(inference.df_residual > 0))
     inference.reason = "there are no more rows than coefficients";
   if (inference.reason.empty()) {
-    if (const auto scaled = covariance_of(sums, coordinates, options, inference.dispersion)) {
+    if (const auto scaled = covariance_of(sums, scaling, options, inference.dispersion)) {
       covariance = map * *scaled * map.transpose();
       inference.kind = options.robust ? "robust" : "model";
       if (options.ridge > 0) inference.reason = "of the penalized information";
@@ -288,8 +288,8 @@ Inference infer(const InferenceModel& model, const InferenceSums& sums,
       inference.reason = "the information matrix is singular";
     }
   }
-  const Index features = coordinates.features();
-  for (Index block = 0; block < coordinates.blocks; ++block) {
+  const Index features = scaling.features();
+  for (Index block = 0; block < scaling.blocks; ++block) {
     const std::string class_name =
         classes.empty() ? "" : classes[static_cast<std::size_t>(block) + 1];
     const auto add = [&](const std::string& name, Index position) {
@@ -297,7 +297,7 @@ Inference infer(const InferenceModel& model, const InferenceSums& sums,
       fill_row(estimates[position], covariance(position, position), inference, row);
       inference.table.push_back(std::move(row));
     };
-    if (coordinates.intercept) add("Intercept", coordinates.blocks * features + block);
+    if (scaling.intercept) add("Intercept", scaling.blocks * features + block);
     for (Index k = 0; k < features; ++k)
       add(names[static_cast<std::size_t>(k)], block * features + k);
   }

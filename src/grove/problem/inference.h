@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "grove/data/design.h"
-#include "grove/problem/coordinates.h"
+#include "grove/problem/column_scaling.h"
 #include "grove/problem/cox.h"
 #include "grove/problem/family.h"
 
@@ -85,7 +85,7 @@ struct InferenceOptions {
 /// `x` in scaled coordinates; `names` of the features; `classes` of multinomial, else empty.
 Inference infer(const InferenceModel& model, const InferenceSums& sums,
                 const std::optional<InferenceSums>& null_fit, const Vector& x,
-                const Coordinates& coordinates, const std::vector<std::string>& names,
+                const ColumnScaling& scaling, const std::vector<std::string>& names,
                 const std::vector<std::string>& classes, const InferenceOptions& options);
 
 /// The columns that a linear combination makes zero everywhere, from their products summed over all

@@ -15,7 +15,7 @@ Design trees() {  // R's data set `trees`, the first eight rows: Girth, Volume
   return design;
 }
 
-Coordinates plain(Index features) {
+ColumnScaling plain(Index features) {
   return {.center = Vector::Zero(features), .scale = Vector::Ones(features)};
 }
 
@@ -62,7 +62,7 @@ TEST(Inference, DoesNotDependOnSitesOrCoordinates) {
   EXPECT_NEAR(parts.deviance, whole.deviance, 1e-12);
   EXPECT_LT((parts.information - whole.information).norm(), 1e-9);
   EXPECT_LT((parts.score_products - whole.score_products).norm(), 1e-9);
-  const Coordinates scaled{.center = Vector::Constant(1, 10), .scale = Vector::Constant(1, 1.3)};
+  const ColumnScaling scaled{.center = Vector::Constant(1, 10), .scale = Vector::Constant(1, 1.3)};
   Design moved = design;
   scaled.apply(moved);
   const Vector inside = scaled.to_scaled(answer);

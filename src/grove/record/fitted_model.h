@@ -7,7 +7,7 @@
 
 #include "grove/base/result.h"
 #include "grove/data/encoding.h"
-#include "grove/problem/coordinates.h"
+#include "grove/problem/column_scaling.h"
 #include "grove/problem/inference.h"
 #include "grove/record/model.h"
 

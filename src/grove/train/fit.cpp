@@ -59,7 +59,7 @@ std::shared_ptr<const Objective> objective_of(const FitData& data, const Design&
 
 /// Where a run starts: the intercept alone, roughly. From there exp does not overflow.
 Vector start_of(const FitData& data) {
-  Vector start = Vector::Zero(data.coordinates.dimension());
+  Vector start = Vector::Zero(data.scaling.dimension());
   const Family& family = data.model.family;
   if (!data.model.intercept || !family.has_margin()) return start;
   const DesignMoments& moments = data.moments;
@@ -79,7 +79,7 @@ Result<Instance> make_instance(const Config& config, const FitData& data,
   if (!graph) return graph.error();
   Instance instance{.graph = std::move(*graph)};
   instance.objectives = objectives;
-  instance.features = data.coordinates.blocks * data.coordinates.features();
+  instance.features = data.scaling.blocks * data.scaling.features();
   instance.regularizer = regularizer_of(config, instance.features);
   for (const Design& design : data.designs) instance.samples += design.samples.count();
   std::vector<const Objective*> parts;
@@ -107,9 +107,9 @@ std::vector<std::string> coordinate_names(const FitData& data) {
   const auto labelled = [&](const std::string& name, Index block) {
     return multinomial ? classes[static_cast<std::size_t>(block) + 1] + ": " + name : name;
   };
-  for (Index block = 0; block < data.coordinates.blocks; ++block)
+  for (Index block = 0; block < data.scaling.blocks; ++block)
     for (const std::string& name : data.column_names()) names.push_back(labelled(name, block));
-  for (Index block = 0; data.model.intercept && block < data.coordinates.blocks; ++block)
+  for (Index block = 0; data.model.intercept && block < data.scaling.blocks; ++block)
     names.push_back(labelled("Intercept", block));
   return names;
 }
@@ -151,7 +151,7 @@ NullSums network_null_sums(const FitData& data, double intercept) {
 
 /// The intercept of the model without terms, by Newton's method on one number.
 double null_intercept(const FitData& data) {
-  double intercept = start_of(data)[data.coordinates.dimension() - 1];
+  double intercept = start_of(data)[data.scaling.dimension() - 1];
   for (int step = 0; step < 50; ++step) {
     const NullSums sums = network_null_sums(data, intercept);
     const double move = sums.score / sums.sums.information(0, 0);
@@ -214,8 +214,8 @@ FittedModel model_of(const FitOptions& options, const Config& config, const FitD
                     .l2 = config.l2,
                     .standardize = options.standardize,
                     .sites = data.sites};
-  const Vector original = data.coordinates.to_original(x);
-  const Index slopes = data.coordinates.blocks * data.coordinates.features();
+  const Vector original = data.scaling.to_original(x);
+  const Index slopes = data.scaling.blocks * data.scaling.features();
   model.coefficients = original.head(slopes);
   model.intercepts = original.tail(original.size() - slopes);
   for (Index k = 0; k < slopes; ++k)
@@ -234,9 +234,9 @@ Inference inference_of(const FitOptions& options, const Config& config, const Fi
   const auto null_sums_of_all =
       multinomial ? std::optional(multinomial_null(data)) : null_fit(data);
   Inference inference =
-      infer(data.model, network_sums(data, x, options.robust), null_sums_of_all, x,
-            data.coordinates, data.column_names(),
-            multinomial ? data.encoding.classes : std::vector<std::string>{}, wanted);
+      infer(data.model, network_sums(data, x, options.robust), null_sums_of_all, x, data.scaling,
+            data.column_names(), multinomial ? data.encoding.classes : std::vector<std::string>{},
+            wanted);
   for (const FittedSite& site : data.sites) inference.dropped += site.dropped;
   return inference;
 }
@@ -276,7 +276,7 @@ SiteObjectives objectives_of(const FitData& data, double l2) {
 }
 
 Vector null_model(const FitData& data) {
-  Vector x = Vector::Zero(data.coordinates.dimension());
+  Vector x = Vector::Zero(data.scaling.dimension());
   if (!data.model.intercept) return x;
   if (data.model.family.kind != Family::Kind::multinomial) {
     x[x.size() - 1] = data.model.family.is_likelihood() ? null_intercept(data) : 0;
@@ -289,8 +289,8 @@ Vector null_model(const FitData& data) {
 }
 
 Vector start_from(const FittedModel& earlier, const FitData& data) {
-  const Index features = data.coordinates.features(), blocks = data.coordinates.blocks;
-  Vector start = Vector::Zero(data.coordinates.dimension());
+  const Index features = data.scaling.features(), blocks = data.scaling.blocks;
+  Vector start = Vector::Zero(data.scaling.dimension());
   if (earlier.blocks() != blocks) return start_of(data);
   const auto known = static_cast<Index>(earlier.encoding.columns.size());
   const std::vector<std::string> names = data.column_names();
@@ -303,7 +303,7 @@ Vector start_from(const FittedModel& earlier, const FitData& data) {
   }
   if (data.model.intercept && earlier.intercepts.size() == blocks)
     start.tail(blocks) = earlier.intercepts;
-  return data.coordinates.to_scaled(start);
+  return data.scaling.to_scaled(start);
 }
 
 Result<NetworkSolution> solve_network(const FitOptions& options, const Config& given,
@@ -348,7 +348,7 @@ Result<Fit> fit(const FitOptions& options, const Config& config, const FitData& 
   else if (record.outcome.status == RunStatus::converged)
     record.outcome.status = RunStatus::round_limit;
   record.outcome.detail = result.model.outcome;
-  record.solution = data.coordinates.to_original(result.scaled);
+  record.solution = data.scaling.to_original(result.scaled);
   record.objective = result.model.objective;
   record.config["loss"] = options.family.name();
   record.config["data"] = options.sites;
@@ -368,7 +368,7 @@ std::vector<std::optional<Inference>> site_estimates(const FitOptions& options,
     const InferenceSums sums = inference_sums(data.model, data.designs[k], alone.x, options.robust);
     const bool multinomial = options.family.kind == Family::Kind::multinomial;
     result.back() =
-        infer(data.model, sums, std::nullopt, alone.x, data.coordinates, data.column_names(),
+        infer(data.model, sums, std::nullopt, alone.x, data.scaling, data.column_names(),
               multinomial ? data.encoding.classes : std::vector<std::string>{},
               {.robust = options.robust, .confidence = options.confidence});
   }

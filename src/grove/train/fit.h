@@ -34,7 +34,7 @@ struct FitData {
   std::vector<FittedSite> sites;
   std::vector<Design> designs;  ///< of the agents, in scaled coordinates
   DesignMoments moments;        ///< in the units of the tables
-  Coordinates coordinates;
+  ColumnScaling scaling;
   InferenceModel model;
   std::vector<std::string> notes;
 
@@ -46,7 +46,7 @@ struct FitData {
 Result<FitData> read_fit_data(const FitOptions& options, const Config& config);
 
 struct Fit {
-  RunRecord record;  ///< its solution in scaled coordinates
+  RunRecord record;  ///< its solution in the units of the tables
   FittedModel model;
   Vector scaled;  ///< the answer in scaled coordinates
 };
@@ -62,7 +62,7 @@ using SiteObjectives = std::vector<std::shared_ptr<const Objective>>;
 /// f_i of every agent, with this penalty.
 SiteObjectives objectives_of(const FitData& data, double l2);
 
-/// The coefficients of the model without terms, in scaled coordinates.
+/// The coefficients of the model without terms, in scaled scaling.
 Vector null_model(const FitData& data);
 
 /// What the network finds: a run of the method, then Newton steps with network sums.

@@ -135,24 +135,24 @@ Status split_single_site(const Config& config, FitData& data) {
 
 /// Centred where an intercept takes up the difference; scaled to deviation 1 unless a penalty acts
 /// on the columns as they are.
-Coordinates make_coordinates(const FitOptions& options, const Config& config, const FitData& data) {
+ColumnScaling make_scaling(const FitOptions& options, const Config& config, const FitData& data) {
   const bool penalized = config.l1 > 0 || config.l2 > 0 || config.regularizer.has_value() ||
                          std::isfinite(config.constraint.low) ||
                          std::isfinite(config.constraint.high);
   const bool cox = options.family.kind == Family::Kind::cox;
   const bool centers = data.model.intercept || cox;  // Cox's likelihood does not see shifts
-  Coordinates coordinates{
+  ColumnScaling scaling{
       .center = data.moments.mean,
       .scale = data.moments.deviations(),
       .intercept = data.model.intercept,
       .blocks = options.family.kind == Family::Kind::multinomial ? data.model.classes - 1 : 1};
   if (!centers) {
-    coordinates.scale =
+    scaling.scale =
         (data.moments.squares / data.moments.weight + data.moments.mean.cwiseAbs2()).cwiseSqrt();
-    coordinates.center.setZero();
+    scaling.center.setZero();
   }
-  if (penalized && !options.standardize) coordinates.scale.setOnes();
-  return coordinates;
+  if (penalized && !options.standardize) scaling.scale.setOnes();
+  return scaling;
 }
 
 Status check_collinear(const Config& config, const FitData& data) {
@@ -234,8 +234,8 @@ Result<FitData> read_fit_data(const FitOptions& options, const Config& config) {
           check_constant_columns(data.encoding, data.model.intercept || survival, data.moments);
       !status)
     return status.error();
-  data.coordinates = make_coordinates(options, config, data);
-  for (Design& design : data.designs) data.coordinates.apply(design);
+  data.scaling = make_scaling(options, config, data);
+  for (Design& design : data.designs) data.scaling.apply(design);
   if (Status status = check_collinear(config, data); !status) return status.error();
   if (Status status = split_single_site(config, data); !status) return status.error();
   return data;

@@ -101,7 +101,7 @@ double largest_l1(const FitData& data, double l2) {
   Vector gradient;
   ObjectiveScratch scratch;
   mean->evaluate(x, Batch::all(), &gradient, nullptr, scratch);
-  const Index penalized = data.coordinates.blocks * data.coordinates.features();
+  const Index penalized = data.scaling.blocks * data.scaling.features();
   return penalized > 0 ? gradient.head(penalized).lpNorm<Eigen::Infinity>() : 0;
 }
 
@@ -127,11 +127,11 @@ Result<FitPath> fit_path(const FitOptions& options, const Config& config, const 
     auto solution = solve_network(options, at, data, objectives, start, hooks);
     if (!solution) return solution.error();
     start = solution->x;
-    const Index slopes = data.coordinates.blocks * data.coordinates.features();
+    const Index slopes = data.scaling.blocks * data.scaling.features();
     path.points.push_back(
         {.l1 = weight,
          .scaled = start,
-         .coefficients = data.coordinates.to_original(start),
+         .coefficients = data.scaling.to_original(start),
          .nonzeros = static_cast<std::size_t>((start.head(slopes).array() != 0).count()),
          .deviance = network_deviance(data, start),
          .rounds = solution->record.outcome.rounds,

@@ -7,7 +7,7 @@ namespace grove {
 
 /// The columns of a design as optimization sees them, (x - center) / scale, and coefficients on
 /// either scale. Layout: the features of a class, of the next class, ..., then the intercepts.
-struct Coordinates {
+struct ColumnScaling {
   Vector center, scale;
   bool intercept = true;
   Index blocks = 1;  ///< classes but the first
