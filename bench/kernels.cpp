@@ -55,6 +55,32 @@ std::vector<Row> loss_rows() {
   return rows;
 }
 
+/// The other losses that have an exponential, and the squared hinge, over the logistic loss.
+std::vector<Row> family_rows() {
+  constexpr Index count = 4096;
+  KeyedRandom random({.seed = 3, .purpose = Purpose::synthetic});
+  std::vector<double> margins(count), targets(count), slopes(count), second_derivatives(count);
+  for (Index k = 0; k < count; ++k) {
+    margins[k] = 2 * random.normal();
+    targets[k] = k % 2 == 0 ? 0 : 1;
+  }
+  const kernels::Kernels& fastest = *kernels::available().front();
+  const kernels::LossBlock block{count, margins.data(), targets.data(), slopes.data(),
+                                 second_derivatives.data()};
+  volatile double total = 0;
+  const std::vector<double> seconds = bench::contest(
+      200, {[&] { total = fastest.logistic(block); }, [&] { total = fastest.poisson(block); },
+            [&] { total = fastest.gamma(block); },
+            [&] { total = fastest.negative_binomial(2.5, block); },
+            [&] { total = fastest.squared_hinge(block); }});
+  std::vector<Row> rows;
+  const char* names[] = {"poisson", "gamma", "negative-binomial", "squared-hinge"};
+  for (std::size_t k = 0; k < 4; ++k)
+    rows.push_back({fmt::format("{} loss: time over the logistic loss", names[k]),
+                    seconds[k + 1] / seconds[0], "x", 1.5, false});
+  return rows;
+}
+
 double ulps(double got, long double want) {
   const double near = std::abs(static_cast<double>(want));
   return static_cast<double>(std::abs(got - want) / (std::nextafter(near, HUGE_VAL) - near));
@@ -182,6 +208,7 @@ std::vector<Row> growth_rows() {
 int main(int argc, char** argv) {
   std::vector<Row> rows = bench::hessian_rows();
   for (const std::vector<Row>& more : {loss_rows(),
+                                       family_rows(),
                                        {loss_error()},
                                        gradient_rows(22),
                                        gradient_rows(784),
