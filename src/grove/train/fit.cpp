@@ -121,11 +121,16 @@ std::optional<Error> separation(const FitData& data, const Polished& polished, d
   const double longest =
       polished.last_step.size() > 0 ? polished.last_step.lpNorm<Eigen::Infinity>() : 0;
   const bool nothing_to_gain = polished.decrement <= 1e-6 * std::max(value, 1e-6);
-  if (!nothing_to_gain || !(longest > 1e-3)) return std::nullopt;
+  if (!polished.separating && (!nothing_to_gain || !(longest > 1e-3))) return std::nullopt;
+  // In deviations of the columns, so that a shift of the intercept by centred columns is no change.
+  Vector step = data.scaling.to_original(polished.last_step);
+  const Index features = data.scaling.features();
+  for (Index k = 0; k < data.scaling.blocks * features; ++k)
+    step[k] *= data.scaling.scale[k % features];
+  const double largest = step.lpNorm<Eigen::Infinity>();
   std::vector<std::string> names = coordinate_names(data), growing;
-  for (Index k = 0; k < polished.last_step.size(); ++k)
-    if (std::abs(polished.last_step[k]) > 1e-2 * longest)
-      growing.push_back(names[static_cast<std::size_t>(k)]);
+  for (Index k = 0; k < step.size(); ++k)
+    if (std::abs(step[k]) > 1e-2 * largest) growing.push_back(names[static_cast<std::size_t>(k)]);
   return Error{"formula",
                fmt::format("the data is separated: the likelihood grows for ever along {}, so that "
                            "these estimates are infinite; expected a penalty (--l2 1e-3) or fewer "

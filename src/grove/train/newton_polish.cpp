@@ -1,6 +1,7 @@
 #include "grove/train/newton_polish.h"
 
 #include <cmath>
+#include <limits>
 
 #include <Eigen/Cholesky>
 
@@ -37,6 +38,10 @@ class Polisher {
         result_.converged = zeros_are_optimal();
         break;
       }
+      if (falls_for_ever(start)) {
+        result_.separating = true;
+        break;
+      }
       best = std::min(best, result_.decrement);
       if (!move(result_.decrement <= 1e-14 * start)) break;
     }
@@ -59,6 +64,17 @@ class Polisher {
   double evaluate() {
     return f_.evaluate(result_.x, Batch::all(), &gradient_, &hessian_, scratch_) +
            regularizer_.value(result_.x);
+  }
+
+  /// Where exponential losses fade along a direction, Newton's steps keep their length and the
+  /// decrement shrinks by 1/e at each; near a minimizer it shrinks faster and faster.
+  bool falls_for_ever(double start) {
+    const double ratio = result_.decrement / before_;
+    const bool fading = result_.decrement <= 1e-6 * start && ratio > 0.25 && ratio < 0.5 &&
+                        result_.last_step.lpNorm<Eigen::Infinity>() > 1e-3;
+    before_ = result_.decrement;
+    fading_steps_ = fading ? fading_steps_ + 1 : 0;
+    return fading_steps_ >= 5;
   }
 
   /// Newton's step over the free coordinates.
@@ -120,6 +136,8 @@ class Polisher {
   std::vector<Index> free_;
   Polished result_;
   double value_ = 0;
+  double before_ = std::numeric_limits<double>::infinity();  ///< the last decrement
+  int fading_steps_ = 0;
   Vector gradient_;
   Matrix hessian_;
   ObjectiveScratch scratch_;

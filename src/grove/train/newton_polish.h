@@ -11,6 +11,7 @@ namespace grove {
 struct Polished {
   Vector x;
   bool converged = false;
+  bool separating = false;  ///< there is no minimizer: f falls for ever along `last_step`
   int steps = 0;
   Vector last_step;      ///< Newton's, at x
   double decrement = 0;  ///< squared Newton decrement, at x
