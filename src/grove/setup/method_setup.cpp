@@ -220,6 +220,23 @@ bool applies_regularizer(const Config& config, const MethodOptions& options, Age
          (druid && !druid->theta_penalty);
 }
 
+/// Hessians of that many coefficients are summed at one agent, as a matrix.
+constexpr Index largest_summed_hessian = 5000;
+
+Status set_up_tree_method(const Config& config, const Instance& instance, MethodSetup& setup) {
+  if (!instance.regularizer.separable())
+    return Error{"--regularizer", fmt::format("{} needs one that is separable; expected --l1, "
+                                              "--constraint, or --method druid-vl",
+                                              config.method.name())};
+  if (instance.dimension() > largest_summed_hessian)
+    return Error{"--method",
+                 fmt::format("{} sums Hessians of {} coefficients; expected at most "
+                             "{}, or --method druid-vl",
+                             config.method.name(), instance.dimension(), largest_summed_hessian)};
+  setup.options.assign(config.agents, FactoryOptions{*config.method.factory(), {}});
+  return success();
+}
+
 void set_up_step_method(Config& config, const Instance& instance, MethodSetup& setup) {
   double smoothness = 0;
   for (const auto& objective : instance.objectives)
@@ -302,6 +319,8 @@ Result<MethodSetup> set_up_method(const Config& given, const Instance& instance)
       setup.options.emplace_back(druid_options(config, instance, AgentId{i}, setup.work_loads[i]));
     note_clamped_batches(config, instance, setup);
     note_linearized_bound(config, instance, setup);
+  } else if (config.method.traits().sums_over_tree) {
+    if (Status status = set_up_tree_method(config, instance, setup); !status) return status.error();
   } else {
     set_up_step_method(config, instance, setup);
   }
