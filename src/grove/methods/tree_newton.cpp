@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 
 #include "grove/methods/model_step.h"
 #include "grove/problem/reference.h"
@@ -318,6 +319,10 @@ std::vector<std::uint32_t> TreeNewtonAgent::support_of(const Step& step, const N
 
 bool TreeNewtonAgent::finished() const {
   return question_.kind == NewtonWave::done && sums_.wave().id.known() && sums_.settled();
+}
+
+double TreeNewtonAgent::disagreement() const {
+  return finished() ? 0 : std::numeric_limits<double>::infinity();
 }
 
 void TreeNewtonAgent::note(AgentEvent::Kind kind, double value) {

@@ -44,7 +44,8 @@ class TreeNewtonAgent final : public DynamicAgent {
   void add_neighbour(const Neighbour& neighbour) override;
   void drop_neighbour(std::size_t slot) override;
   void start_new_epoch() override { sums_.start_new_epoch(); }
-  double disagreement() const override { return finished() ? 0 : question_.step.norm(); }
+  /// Zero where the answer is certified, and infinite before: only the sums know.
+  double disagreement() const override;
   double last_step() const override { return question_.step.norm(); }
   void set_regularizer_holder(bool, const Regularizer&, std::size_t) override {}
   const Vector& estimate() const override { return question_.base; }

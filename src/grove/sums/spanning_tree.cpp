@@ -5,6 +5,7 @@
 #include <functional>
 #include <queue>
 #include <tuple>
+#include <utility>
 
 namespace grove {
 namespace {
@@ -53,11 +54,17 @@ Search search_from(const MemberGraph& graph, std::uint32_t start) {
   return search;
 }
 
+/// Among equals the root is a fast member.
 Search best_search(const MemberGraph& graph) {
   Search best = search_from(graph, 0);
+  std::uint32_t slowness = graph.slowness[0];
   for (std::uint32_t start = 1; start < graph.neighbours.size(); ++start) {
     Search search = search_from(graph, start);
-    if (search.eccentricity < best.eccentricity) best = std::move(search);
+    if (std::pair(search.eccentricity, graph.slowness[start]) >=
+        std::pair(best.eccentricity, slowness))
+      continue;
+    best = std::move(search);
+    slowness = graph.slowness[start];
   }
   return best;
 }

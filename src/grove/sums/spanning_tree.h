@@ -22,10 +22,10 @@ struct SpanningTree {
 };
 
 /// The tree of shortest ways from the member with the least distance to the farthest other one;
-/// among equals from the first. A way takes the time of the members on it, so that slow members
-/// tend to be leaves. Beyond `exact_root_limit` members the root is the middle of a longest
-/// shortest way, which is near that member and costs three searches instead of one per member.
-/// A pure function: equal graphs give equal trees at every member.
+/// among equals from the fastest, then the first. A way takes the time of the members on it, so
+/// that slow members tend to be leaves. Beyond `exact_root_limit` members the root is the middle of
+/// a longest shortest way, which is near that member and costs three searches instead of one per
+/// member. A pure function: equal graphs give equal trees at every member.
 SpanningTree plan_tree(const MemberGraph& graph);
 
 inline constexpr std::size_t exact_root_limit = 256;
