@@ -52,12 +52,12 @@ Vector model_step(const Matrix& hessian, const Vector& gradient, const Vector& p
   if (regularizer.trivial()) return smooth_step(hessian, gradient);
   constexpr double ridge = 1e-14;  ///< relative to the mean diagonal: keeps H definite
   const double mean_diagonal = hessian.trace() / static_cast<double>(point.size());
-  const DenseCurvature curvature(hessian, Vector::Constant(point.size(), ridge * mean_diagonal));
+  const DenseHessian damped(hessian, Vector::Constant(point.size(), ridge * mean_diagonal));
   QuadraticScratch scratch;
   // A tolerance of zero: the minimizer goes on to the level of rounding.
   const Vector& target = minimize({.center = point,
                                    .gradient = gradient,
-                                   .curvature = curvature,
+                                   .hessian = damped,
                                    .regularizer = regularizer,
                                    .smoothness = hessian.trace(),
                                    .tolerance = 0},
