@@ -47,6 +47,14 @@ const MethodEntry tree_newton_entry{
     [](const AgentParameters&, AgentContext context) {
       return std::make_unique<TreeNewtonAgent>(TreeNewtonOptions{}, std::move(context));
     }};
+const MethodEntry automatic_entry{
+    "auto", "tree-newton for up to 300 coefficients, druid-vl for more; says which and why",
+    MethodTraits{.needs_everyone = false,
+                 .takes_local_steps = true,
+                 .samples_batches = true,
+                 .publishes_weights = true,
+                 .sums_over_tree = true},
+    LocalSolverKind::newton_steps};
 
 }  // namespace
 
@@ -59,11 +67,12 @@ constinit const Method Method::pg_extra{pg_extra_entry};
 constinit const Method Method::p2d2{p2d2_entry};
 constinit const Method Method::nids{nids_entry};
 constinit const Method Method::tree_newton{tree_newton_entry};
+constinit const Method Method::automatic{automatic_entry};
 
 std::vector<Method> built_in_methods() {
-  return {Method::druid_vl,   Method::druid_newton, Method::druid_gd,
-          Method::druid_bfgs, Method::exact_admm,   Method::pg_extra,
-          Method::p2d2,       Method::nids,         Method::tree_newton};
+  return {Method::druid_vl,    Method::druid_newton, Method::druid_gd, Method::druid_bfgs,
+          Method::exact_admm,  Method::pg_extra,     Method::p2d2,     Method::nids,
+          Method::tree_newton, Method::automatic};
 }
 
 }  // namespace grove

@@ -73,6 +73,7 @@ class Method {
   static const Method druid_vl, druid_newton, druid_gd, druid_bfgs, exact_admm;
   static const Method pg_extra, p2d2, nids;
   static const Method tree_newton;
+  static const Method automatic;  ///< set-up chooses one of the others
 
  private:
   const MethodEntry* entry_;

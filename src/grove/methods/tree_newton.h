@@ -41,6 +41,7 @@ class TreeNewtonAgent final : public DynamicAgent {
   void not_sent(std::size_t slot) override { sums_.not_sent(slot); }
   void receive(std::size_t slot, const Message& message) override;
   void end_round() override {}
+  bool wants_activation(bool) const override { return sums_.has_work(); }
   void add_neighbour(const Neighbour& neighbour) override;
   void drop_neighbour(std::size_t slot) override;
   void start_new_epoch() override { sums_.start_new_epoch(); }

@@ -68,6 +68,7 @@ TreeSums::TreeSums(AgentId self, std::span<const AgentId> neighbours, std::uint3
 
 void TreeSums::begin_activation() {
   ++activations_;
+  news_ = false;
   links_.age();
   const std::uint64_t before = plan().id;
   links_.refresh();
@@ -104,8 +105,8 @@ bool TreeSums::children_answered() const {
 }
 
 bool TreeSums::wants_answer() const {
-  return wave_.id.known() && wave_.question.wants_sum && wave_.tree == plan().id && !own_ &&
-         (passed_on_ == wave_.id || children_answered());
+  return !links_.outdated() && wave_.id.known() && wave_.question.wants_sum &&
+         wave_.tree == plan().id && !own_ && (passed_on_ == wave_.id || children_answered());
 }
 
 void TreeSums::answer(Answers own) {
@@ -247,6 +248,8 @@ void TreeSums::receive(std::size_t slot, std::uint64_t sequence, const TreeField
     links_.received_from(slot);
   }
   links_.merge(fields.table, slot);
+  news_ = news_ || links_.outdated() || fields.table_digest != links_.digest() ||
+          fields.wave_known > wave_.id;
   if (const auto& wave = fields.wave; wave && wave->id > wave_.id) {
     wave_ = {.id = wave->id,
              .tree = wave->tree,
@@ -258,6 +261,7 @@ void TreeSums::receive(std::size_t slot, std::uint64_t sequence, const TreeField
                           .support = {wave->support.begin(), wave->support.end()}}};
     own_.reset();
     total_.reset();
+    news_ = true;
   }
   if (fields.sum) take_sum(neighbour, *fields.sum);
 }
@@ -265,6 +269,7 @@ void TreeSums::receive(std::size_t slot, std::uint64_t sequence, const TreeField
 void TreeSums::take_sum(Neighbour& neighbour, const SumItem& sum) {
   if (sum.wave <= neighbour.answered) return;
   neighbour.answered = sum.wave;
+  news_ = true;
   neighbour.sum = {.numbers = {sum.numbers.begin(), sum.numbers.end()},
                    .matrix = converted<double>(sum.matrix),
                    .count = sum.count,
@@ -351,6 +356,7 @@ void TreeSums::load(ByteReader& reader) {
   total_.reset();
   if (answered) get_answers(reader, own_.emplace());
   sent_sum_wave_ = {};
+  news_ = true;
 }
 
 }  // namespace grove

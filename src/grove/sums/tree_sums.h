@@ -79,6 +79,8 @@ class TreeSums {
   /// What the latest prepare_messages() has for that neighbour. Spans are valid until the next.
   TreeFields fields_to(std::size_t slot) const;
   void not_sent(std::size_t slot);
+  /// Something has arrived that the next activation acts on, or an answer is due.
+  bool has_work() const { return news_ || wants_answer(); }
   /// Items count even in messages that were overtaken; the rest obeys the sequence.
   void receive(std::size_t slot, std::uint64_t sequence, const TreeFields& fields);
 
@@ -133,6 +135,7 @@ class TreeSums {
   std::optional<Answers> own_;  ///< the answer to wave_
   std::optional<Answers> total_;
   std::uint64_t refused_totals_ = 0;
+  bool news_ = true;  ///< since the latest activation
 
   // As of the latest prepare_messages(): receiving does not change them.
   Wave sent_wave_;
