@@ -39,6 +39,7 @@ Case make_case(const Set& set, const std::string& partition, const std::string& 
   const char* folder = std::getenv("GROVE_DATA_DIR");
   config.data = fmt::format("{}/{}.bz2", folder ? folder : "../shared/data", set.data);
   if (result.name.starts_with("abalone")) config.loss = SquaredLoss{};
+  config.method = Method::tree_newton;
   config.partition = partition;
   config.graph = graph;
   config.agents = agents;

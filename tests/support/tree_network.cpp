@@ -100,8 +100,10 @@ void TreeNetwork::keep_checkpoints() {
 }
 
 bool TreeNetwork::finished() const {
-  return down_.empty() && std::ranges::all_of(members_, [](const auto& entry) {
-           return entry.second.agent->finished();
+  const WaveId wave = members_.begin()->second.agent->sums().wave().id;
+  return down_.empty() && std::ranges::all_of(members_, [&](const auto& entry) {
+           const TreeNewtonAgent& agent = *entry.second.agent;
+           return agent.finished() && agent.sums().wave().id == wave;
          });
 }
 

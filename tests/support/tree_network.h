@@ -41,6 +41,8 @@ class TreeNetwork {
 
   void advance();
   std::uint64_t round() const { return round_; }
+  /// Everybody has the same certified answer. One agent's word is not enough: an agent that was
+  /// rolled back to an older answer cannot know before its next message.
   bool finished() const;
   std::vector<const TreeNewtonAgent*> agents() const;  ///< present, in order
   std::vector<std::uint32_t> present() const;
