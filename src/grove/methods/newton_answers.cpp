@@ -222,4 +222,17 @@ Vector NewtonAnswers::own_minimizer(const Vector& start, ObjectiveScratch& scrat
   return point;
 }
 
+void NewtonAnswers::save(ByteWriter& writer) const {
+  writer.put(value_at_zero_.has_value());
+  writer.put(value_at_zero_.value_or(0));
+}
+
+void NewtonAnswers::load(ByteReader& reader) {
+  bool known = false;
+  double value = 0;
+  reader.get(known);
+  reader.get(value);
+  value_at_zero_ = known ? std::optional(value) : std::nullopt;
+}
+
 }  // namespace grove

@@ -67,6 +67,9 @@ class NewtonAnswers {
   std::optional<NewtonTotals> read(const Answers& total, const NewtonQuestion& question) const;
   const Regularizer& share() const { return share_; }
 
+  void save(ByteWriter& writer) const;
+  void load(ByteReader& reader);
+
  private:
   struct Sample {
     double value;

@@ -341,6 +341,7 @@ void TreeNewtonAgent::drop_neighbour(std::size_t slot) {
 
 void TreeNewtonAgent::save(ByteWriter& writer) const {
   sums_.save(writer);
+  answers_.save(writer);
   writer.put(question_.base);
   writer.put(double_hessians_);
   writer.put(decided_);
@@ -390,6 +391,7 @@ void TreeNewtonAgent::load_base(ByteReader& reader) {
 Status TreeNewtonAgent::load(ByteReader& reader) {
   const Error unfit{"agent state", "does not fit this agent's problem and neighbours"};
   sums_.load(reader);
+  answers_.load(reader);
   Vector base = question_.base;
   reader.get(base);
   reader.get(double_hessians_);
