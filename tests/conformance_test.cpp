@@ -223,6 +223,15 @@ Cost cost_by_hand(const std::string& name) {
             .gradient_samples = (2 + 2) * 4,
             .hessian_samples = 4,
             .solves = 2 + 1};
+  if (name == "TreeNewton") {
+    // The middle agent is the root. It sends its own link-state entry, of four words and two names;
+    // then, to each neighbour, the other one's entry with one name, and the first wave, whose point
+    // is one vector. Header and wave have 24 bytes each.
+    constexpr std::uint64_t header = 24, own_entry = 6 * 4, other_entry = 5 * 4, wave = 24;
+    return {.broadcasts = 2,
+            .vectors_sent = 2,
+            .bytes_sent = 2 * ((header + own_entry) + (header + other_entry + wave + vector))};
+  }
   Cost cost{.broadcasts = 2, .vectors_sent = 4, .bytes_sent = 64};
   const auto compute = [&](std::uint64_t gradients, std::uint64_t hessians, std::uint64_t solves) {
     cost.gradient_samples = gradients;

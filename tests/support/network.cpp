@@ -57,6 +57,7 @@ std::vector<MethodCase> every_method() {
   methods.push_back({"PgExtra", with_step(Method::pg_extra, 0.8)});
   methods.push_back({"P2d2", with_step(Method::p2d2, 0.8)});
   methods.push_back({"Nids", with_step(Method::nids, 0.8)});
+  methods.push_back({"TreeNewton", FactoryOptions{*Method::tree_newton.factory(), {}}});
   return methods;
 }
 

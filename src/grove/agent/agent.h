@@ -56,6 +56,10 @@ class Agent {
 
   virtual void end_round() = 0;
 
+  /// Whether an agent that runs free has reason to work now. `received`: a message has arrived
+  /// since its last activation. An agent that has none works again after a while.
+  virtual bool wants_activation(bool received) const { return received; }
+
   virtual const Vector& estimate() const = 0;  ///< x_i
 
   /// theta, at the agent that keeps a copy; null elsewhere, and where every agent has a share of r.

@@ -8,11 +8,13 @@ namespace grove {
 
 /// An action of one of an agent's safeguards.
 struct AgentEvent {
-  enum class Kind : std::uint32_t { raised_links };
+  enum class Kind : std::uint32_t { raised_links, shortened_step, changed_tree, no_minimizer };
 
   Round round = 0;
   Kind kind = Kind::raised_links;
-  double value = 0;  ///< raised_links: factor of the weights since the start
+  /// raised_links: factor of the weights since the start; shortened_step: share of the step that
+  /// was taken; changed_tree: members of the new tree; no_minimizer: length of the step, relative
+  double value = 0;
 };
 
 }  // namespace grove

@@ -10,7 +10,8 @@ namespace grove {
 /// The work of an agent so far, in units that do not depend on the machine.
 struct Cost {
   std::uint64_t broadcasts = 0;  ///< activations that sent messages: the paper's communication cost
-  /// d-vectors on links. A link weight counts as the d-vectors that its bytes fill, rounded up.
+  /// d-vectors on links. Link weights, waves and sums count as the d-vectors that their bytes fill,
+  /// rounded up.
   std::uint64_t vectors_sent = 0;
   std::uint64_t bytes_sent = 0;        ///< payload bytes of all messages
   std::uint64_t gradient_samples = 0;  ///< samples whose gradient was computed
@@ -39,7 +40,8 @@ struct Cost {
   /// One message on one link.
   void count_message(const Message& message, Index dimension) {
     const std::size_t vector_bytes = static_cast<std::size_t>(dimension) * sizeof(double);
-    const std::size_t bytes = message.vector.size_bytes() + message.weight_update.size_bytes();
+    const std::size_t bytes = message.vector.size_bytes() + message.weight_update.size_bytes() +
+                              (message.tree ? message.tree->number_bytes() : 0);
     vectors_sent += (bytes + vector_bytes - 1) / vector_bytes;
     bytes_sent += message.payload_bytes();
   }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -39,6 +41,65 @@ struct WeightPair {
   bool operator==(const WeightPair&) const = default;
 };
 
+/// Identifies a wave of the sum service: one question to all members of a tree. Waves are numbered,
+/// and a hash of the question distinguishes two of one number. Larger ids are newer.
+struct WaveId {
+  static constexpr int hash_bits = 40;
+
+  std::uint64_t value = 0;  ///< the number, then the hash in the lower 40 bits; 0: no wave
+
+  static WaveId of(std::uint64_t number, std::uint64_t hash) {
+    return {number << hash_bits | (hash & ((std::uint64_t{1} << hash_bits) - 1))};
+  }
+  std::uint64_t number() const { return value >> hash_bits; }
+  bool known() const { return value != 0; }
+  auto operator<=>(const WaveId&) const = default;
+};
+
+/// One question of the sum service, on its way through a tree.
+struct WaveItem {
+  WaveId id;
+  std::uint64_t tree = 0;     ///< identifies the tree that the answers are summed over
+  AgentId root;               ///< who asks
+  std::uint8_t kind = 0;      ///< meaning of the numbers: the method's own
+  bool wants_matrix = false;  ///< answers have a matrix beside their numbers
+  bool wants_sum = true;      ///< false: an announcement that nobody answers
+  std::span<const double> numbers;
+  std::span<const std::uint32_t> support;  ///< coordinates of the matrix; none: all of them
+};
+
+/// The sum of the answers of a subtree.
+struct SumItem {
+  WaveId wave;
+  std::uint64_t members = 0;  ///< sum of the hashes of the members that were counted
+  std::uint32_t count = 0;    ///< how many they are
+  std::span<const double> numbers;
+  std::span<const float> matrix;
+};
+
+/// What the sum service adds to a message (docs/reference/tree-newton.md). The ids acknowledge what
+/// the sender has received; table, wave and sum are there when the receiver may need them.
+struct TreeFields {
+  std::uint64_t table_digest = 0;        ///< of the sender's table of links
+  WaveId wave_known;                     ///< the newest wave that the sender knows
+  WaveId sum_held;                       ///< of the newest sum that it has from the receiver
+  std::span<const std::uint32_t> table;  ///< link-state entries (sums/link_state.h)
+  std::optional<WaveItem> wave;
+  std::optional<SumItem> sum;
+
+  static constexpr std::size_t header_bytes = 24, wave_bytes = 24, sum_bytes = 20;
+
+  /// Of the numbers that methods exchange.
+  std::size_t number_bytes() const {
+    return (wave ? wave->numbers.size_bytes() : 0) +
+           (sum ? sum->numbers.size_bytes() + sum->matrix.size_bytes() : 0);
+  }
+  std::size_t payload_bytes() const {
+    return header_bytes + table.size_bytes() + number_bytes() +
+           (wave ? wave_bytes + wave->support.size_bytes() : 0) + (sum ? sum_bytes : 0);
+  }
+};
+
 /// What an agent sends to one neighbour after an activation. The spans are borrowed from the
 /// sender and valid until its next activation; a runtime that keeps a message longer copies it.
 struct Message {
@@ -48,11 +109,12 @@ struct Message {
   std::optional<WeightPair> weights;     ///< the vector was computed with these; edge coupling only
   std::span<const double> vector;        ///< d numbers; none while the receiver's weight is unknown
   std::span<const float> weight_update;  ///< the sender's new link weight; none if unchanged
+  std::optional<TreeFields> tree;        ///< of methods that sum over a tree
 
   /// Bytes of all fields but sender and sequence: what a method is charged for.
   std::size_t payload_bytes() const {
     return (hops ? sizeof(HopCounts) : 0) + (weights ? 2 * encoded_weight_id_bytes : 0) +
-           vector.size_bytes() + weight_update.size_bytes();
+           vector.size_bytes() + weight_update.size_bytes() + (tree ? tree->payload_bytes() : 0);
   }
 
   static constexpr std::size_t encoded_weight_id_bytes = 12;
@@ -63,20 +125,51 @@ class StoredMessage {
  public:
   explicit StoredMessage(const Message& message)
       : message_(message),
-        vector_(message.vector.begin(), message.vector.end()),
-        weight_update_(message.weight_update.begin(), message.weight_update.end()) {}
+        vector_(copy(message.vector)),
+        weight_update_(copy(message.weight_update)) {
+    if (!message.tree) return;
+    const TreeFields& tree = *message.tree;
+    table_ = copy(tree.table);
+    if (tree.wave) {
+      wave_numbers_ = copy(tree.wave->numbers);
+      support_ = copy(tree.wave->support);
+    }
+    if (tree.sum) {
+      sum_numbers_ = copy(tree.sum->numbers);
+      matrix_ = copy(tree.sum->matrix);
+    }
+  }
 
   Message view() const {
     Message message = message_;
     message.vector = vector_;
     message.weight_update = weight_update_;
+    if (!message.tree) return message;
+    TreeFields& tree = *message.tree;
+    tree.table = table_;
+    if (tree.wave) {
+      tree.wave->numbers = wave_numbers_;
+      tree.wave->support = support_;
+    }
+    if (tree.sum) {
+      tree.sum->numbers = sum_numbers_;
+      tree.sum->matrix = matrix_;
+    }
     return message;
   }
 
  private:
+  template <class Number>
+  static std::vector<Number> copy(std::span<const Number> numbers) {
+    return {numbers.begin(), numbers.end()};
+  }
+
   Message message_;  ///< its spans are replaced by the copies below
   std::vector<double> vector_;
   std::vector<float> weight_update_;
+  std::vector<std::uint32_t> table_, support_;
+  std::vector<double> wave_numbers_, sum_numbers_;
+  std::vector<float> matrix_;
 };
 
 }  // namespace grove

@@ -9,7 +9,8 @@ namespace grove {
 
 /// Messages one after the other in one piece of memory: the encoding of every transport between
 /// processes of one job (MPI) and of messages in checkpoints. Byte order is the machine's. Each
-/// message is a header, the optional fields, the vector and the weight update, padded to 8 bytes.
+/// message is a header, the optional fields, the vector, the weight update and the tree fields,
+/// each padded to 8 bytes.
 class MessageBuffer {
  public:
   void clear() { bytes_.clear(); }

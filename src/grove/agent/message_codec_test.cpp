@@ -8,6 +8,31 @@
 namespace grove {
 namespace {
 
+void expect_equal(const TreeFields& a, const TreeFields& b) {
+  EXPECT_EQ(a.table_digest, b.table_digest);
+  EXPECT_EQ(a.wave_known, b.wave_known);
+  EXPECT_EQ(a.sum_held, b.sum_held);
+  EXPECT_TRUE(std::ranges::equal(a.table, b.table));
+  ASSERT_EQ(a.wave.has_value(), b.wave.has_value());
+  if (a.wave) {
+    EXPECT_EQ(a.wave->id, b.wave->id);
+    EXPECT_EQ(a.wave->tree, b.wave->tree);
+    EXPECT_EQ(a.wave->root, b.wave->root);
+    EXPECT_EQ(a.wave->kind, b.wave->kind);
+    EXPECT_EQ(a.wave->wants_matrix, b.wave->wants_matrix);
+    EXPECT_EQ(a.wave->wants_sum, b.wave->wants_sum);
+    EXPECT_TRUE(std::ranges::equal(a.wave->numbers, b.wave->numbers));
+    EXPECT_TRUE(std::ranges::equal(a.wave->support, b.wave->support));
+  }
+  ASSERT_EQ(a.sum.has_value(), b.sum.has_value());
+  if (!a.sum) return;
+  EXPECT_EQ(a.sum->wave, b.sum->wave);
+  EXPECT_EQ(a.sum->members, b.sum->members);
+  EXPECT_EQ(a.sum->count, b.sum->count);
+  EXPECT_TRUE(std::ranges::equal(a.sum->numbers, b.sum->numbers));
+  EXPECT_TRUE(std::ranges::equal(a.sum->matrix, b.sum->matrix));
+}
+
 void expect_equal(const Message& a, const Message& b) {
   EXPECT_EQ(a.sender, b.sender);
   EXPECT_EQ(a.sequence, b.sequence);
@@ -15,10 +40,36 @@ void expect_equal(const Message& a, const Message& b) {
   EXPECT_EQ(a.weights, b.weights);
   EXPECT_TRUE(std::ranges::equal(a.vector, b.vector));
   EXPECT_TRUE(std::ranges::equal(a.weight_update, b.weight_update));
+  ASSERT_EQ(a.tree.has_value(), b.tree.has_value());
+  if (a.tree) expect_equal(*a.tree, *b.tree);
 }
 
 const std::array<double, 3> vector{1.5, -2, 1e-300};
 const std::array<float, 5> weight{1, 2, 3, 4, 5};
+const std::array<std::uint32_t, 3> words{7, 0, 0xffffffff};
+
+TreeFields tree_fields() {
+  TreeFields fields{.table_digest = ~std::uint64_t{0},
+                    .wave_known = WaveId::of(9, 12345),
+                    .sum_held = WaveId::of(8, 1),
+                    .table = words,
+                    .wave = {},
+                    .sum = {}};
+  fields.wave = WaveItem{.id = WaveId::of(10, 3),
+                         .tree = 17,
+                         .root = AgentId{5},
+                         .kind = 200,
+                         .wants_matrix = true,
+                         .wants_sum = false,
+                         .numbers = vector,
+                         .support = std::span(words).first(1)};
+  fields.sum = SumItem{.wave = WaveId::of(9, 4),
+                       .members = 1ull << 63,
+                       .count = 3,
+                       .numbers = std::span(vector).first(2),
+                       .matrix = std::span(weight).first(3)};
+  return fields;
+}
 
 /// With and without every optional part, with odd and even numbers of floats.
 std::vector<Message> examples() {
@@ -34,7 +85,9 @@ std::vector<Message> examples() {
            .sequence = 4,
            .hops = HopCounts{},
            .weights = pair,
-           .weight_update = std::span(weight).first(4)}};
+           .weight_update = std::span(weight).first(4)},
+          {.sender = AgentId{4}, .sequence = 5, .tree = TreeFields{}},
+          {.sender = AgentId{4}, .sequence = 6, .tree = tree_fields()}};
 }
 
 TEST(MessageBuffer, GivesBackEveryFieldOfEveryMessageInOrder) {
@@ -79,6 +132,19 @@ TEST(Message, IsChargedForAllItsFieldsButSenderAndSequence) {
   EXPECT_EQ(all[1].payload_bytes(), 0u);
   EXPECT_EQ(all[2].payload_bytes(), 8 + 3 * 8 + 5 * 4u);
   EXPECT_EQ(all[3].payload_bytes(), 8 + 24 + 4 * 4u);
+  EXPECT_EQ(all[4].payload_bytes(), 24u);
+  // Header, table; wave with three numbers and one coordinate; sum with two numbers and three.
+  EXPECT_EQ(all[5].payload_bytes(), 24 + 3 * 4 + (24 + 3 * 8 + 4) + (20 + 2 * 8 + 3 * 4u));
+}
+
+TEST(StoredMessage, KeepsEveryFieldOfEveryMessage) {
+  for (const Message& message : examples()) expect_equal(StoredMessage(message).view(), message);
+}
+
+TEST(WaveId, IsOrderedByNumberFirst) {
+  EXPECT_LT(WaveId::of(3, ~0ull), WaveId::of(4, 0));
+  EXPECT_LT(WaveId::of(3, 1), WaveId::of(3, 2));
+  EXPECT_EQ(WaveId::of(70000, 9).number(), 70000u);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "grove/methods/nids.h"
 #include "grove/methods/p2d2.h"
 #include "grove/methods/pg_extra.h"
+#include "grove/methods/tree_newton.h"
 
 namespace grove {
 namespace {
@@ -40,6 +41,20 @@ const MethodEntry p2d2_entry{"p2d2", "P2D2 (Alghunaim, Yuan, Sayed 2019)", gradi
                              gossip_agents<P2d2Rule>()};
 const MethodEntry nids_entry{"nids", "NIDS (Li, Shi, Yan 2019)", gradients,
                              gossip_agents<NidsRule>()};
+const MethodEntry tree_newton_entry{
+    "tree-newton", "Newton steps on exact sums over a spanning tree; up to about 300 features",
+    MethodTraits{.needs_everyone = false, .sums_over_tree = true},
+    [](const AgentParameters&, AgentContext context) {
+      return std::make_unique<TreeNewtonAgent>(TreeNewtonOptions{}, std::move(context));
+    }};
+const MethodEntry automatic_entry{
+    "auto", "tree-newton for up to 300 coefficients, druid-vl for more; says which and why",
+    MethodTraits{.needs_everyone = false,
+                 .takes_local_steps = true,
+                 .samples_batches = true,
+                 .publishes_weights = true,
+                 .sums_over_tree = true},
+    LocalSolverKind::newton_steps};
 
 }  // namespace
 
@@ -51,10 +66,13 @@ constinit const Method Method::exact_admm{exact_admm_entry};
 constinit const Method Method::pg_extra{pg_extra_entry};
 constinit const Method Method::p2d2{p2d2_entry};
 constinit const Method Method::nids{nids_entry};
+constinit const Method Method::tree_newton{tree_newton_entry};
+constinit const Method Method::automatic{automatic_entry};
 
 std::vector<Method> built_in_methods() {
-  return {Method::druid_vl,   Method::druid_newton, Method::druid_gd, Method::druid_bfgs,
-          Method::exact_admm, Method::pg_extra,     Method::p2d2,     Method::nids};
+  return {Method::druid_vl,    Method::druid_newton, Method::druid_gd, Method::druid_bfgs,
+          Method::exact_admm,  Method::pg_extra,     Method::p2d2,     Method::nids,
+          Method::tree_newton, Method::automatic};
 }
 
 }  // namespace grove

@@ -35,6 +35,8 @@ struct MethodTraits {
   bool samples_batches = false;      ///< --sampling and the batch sizes matter
   bool publishes_weights = false;    ///< links may be weighted by Hessians
   bool only_uses_gradients = false;  ///< its rounds grow with the condition number
+  /// Sums over a spanning tree: bears lost and late messages, and takes no step length.
+  bool sums_over_tree = false;
 };
 
 /// One row of the registry of methods.
@@ -70,6 +72,8 @@ class Method {
 
   static const Method druid_vl, druid_newton, druid_gd, druid_bfgs, exact_admm;
   static const Method pg_extra, p2d2, nids;
+  static const Method tree_newton;
+  static const Method automatic;  ///< set-up chooses one of the others
 
  private:
   const MethodEntry* entry_;

@@ -77,11 +77,12 @@ void EventSimulator::finish(AgentId agent) {
   agents_[agent.value]->end_round();
   if (state.activations % options_.checkpoint_every == 0) save_checkpoint(agent);
   enter(agent, Phase::idle);
-  const bool news = !state.inbox.empty();
+  const bool received = !state.inbox.empty();
   for (const Event& arrival : state.inbox)
     agents_[agent.value]->receive(arrival.slot, arrival.message->view());
   state.inbox.clear();
-  schedule({.time = now_ + (news ? 0.0 : options_.patience),
+  const bool again = agents_[agent.value]->wants_activation(received);
+  schedule({.time = now_ + (again ? 0.0 : options_.patience),
             .kind = Kind::start,
             .agent = agent,
             .token = state.token});
@@ -95,6 +96,7 @@ void EventSimulator::arrive(const Event& event) {
     return;
   }
   agents_[event.agent.value]->receive(event.slot, event.message->view());
+  if (!agents_[event.agent.value]->wants_activation(true)) return;
   // Started by an event of its own, so that all that arrives at this moment is received first.
   schedule({.time = now_, .kind = Kind::start, .agent = event.agent, .token = state.token});
 }

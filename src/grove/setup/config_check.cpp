@@ -37,10 +37,15 @@ Status check_regularizer(const Config& config) {
   return success();
 }
 
+/// Whether messages may be lost or late.
+bool tolerates_faults(const Config& config) {
+  return config.link == LinkKind::edge || config.method.traits().sums_over_tree;
+}
+
 /// What agents that run free of each other cannot have.
 Status check_free_running(const Config& config, const std::vector<double>& participation) {
   const auto refuse = [](std::string what) { return Error{"--free-running", std::move(what)}; };
-  if (config.link != LinkKind::edge) return refuse("broadcast links need rounds; use --link edge");
+  if (!tolerates_faults(config)) return refuse("broadcast links need rounds; use --link edge");
   if (config.loss_rate > 0 || config.delay > 0)
     return refuse("messages take the time they take; leave --loss-rate and --delay at 0");
   if (!config.checkpoint.empty()) return refuse("has no rounds to keep a --checkpoint of");
@@ -73,7 +78,8 @@ Status check(const Config& config) {
                      fmt::format("agent {} works with probability {}, but {} needs every agent in "
                                  "every round; expected 1, or a method of the DRUID family",
                                  i, exact((*participation)[i]), config.method.name())};
-  if (!is_druid(config.method) && config.link == LinkKind::edge)
+  if (!is_druid(config.method) && !config.method.traits().sums_over_tree &&
+      config.link == LinkKind::edge)
     return Error{"--link", fmt::format("edge links belong to the DRUID family; {} has none",
                                        config.method.name())};
   if (config.method.solves_by(LocalSolverKind::exact) &&
@@ -98,10 +104,10 @@ Status check(const Config& config) {
   }
   if (config.penalty.published_form() && !can_publish_weights(config))
     return Error{"--penalty", std::string(published_weights_need)};
-  if (config.link == LinkKind::broadcast && config.loss_rate > 0)
+  if (!tolerates_faults(config) && config.loss_rate > 0)
     return Error{"--loss-rate",
                  "broadcast links do not tolerate lost messages; use --link edge, or 0"};
-  if (config.link == LinkKind::broadcast && config.delay > 0)
+  if (!tolerates_faults(config) && config.delay > 0)
     return Error{"--delay", "broadcast links do not tolerate late messages; use --link edge, or 0"};
   return success();
 }

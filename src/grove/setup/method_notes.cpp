@@ -37,13 +37,17 @@ void note_idle_options(const Config& config, const Instance& instance, MethodSet
   const std::string method = config.method.name();
   const std::pair work{"--work", config.work != usual.work};
   const std::pair model{"--local-model", config.local_model != usual.local_model};
-  if (!is_druid(config.method))
-    idle({work,
-          model,
-          {"--penalty", !config.penalty.is_auto()},
-          {"--theta-penalty", config.theta_penalty.has_value()},
-          {"--prox", config.prox.has_value()}},
-         method + " goes by --step");
+  Flags of_links{work,
+                 model,
+                 {"--penalty", !config.penalty.is_auto()},
+                 {"--theta-penalty", config.theta_penalty.has_value()},
+                 {"--prox", config.prox.has_value()}};
+  if (config.method.traits().sums_over_tree) {
+    of_links.emplace_back("--step", config.step.has_value());
+    of_links.emplace_back("--link", config.link != usual.link);
+    idle(of_links, method + " takes Newton steps on sums over a tree");
+  } else if (!is_druid(config.method))
+    idle(of_links, method + " goes by --step");
   else if (!config.method.traits().takes_local_steps)
     idle({work, model}, method + " takes one local step");
   if (is_druid(config.method)) {

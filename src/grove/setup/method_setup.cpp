@@ -9,11 +9,13 @@
 #include <fmt/ranges.h>
 
 #include "grove/base/text.h"
+#include "grove/methods/tree_newton.h"
 #include "grove/network/spectrum.h"
 #include "grove/schedule/machine_options.h"
 #include "grove/setup/local_steps_policy.h"
 #include "grove/setup/method_notes.h"
 #include "grove/setup/scalar_penalty.h"
+#include "grove/sums/spanning_tree.h"
 
 namespace grove {
 namespace {
@@ -220,6 +222,34 @@ bool applies_regularizer(const Config& config, const MethodOptions& options, Age
          (druid && !druid->theta_penalty);
 }
 
+/// Links from the root of the tree that agents will derive to the farthest agent.
+std::size_t tree_depth(const Graph& graph) {
+  MemberGraph members;
+  for (std::uint32_t i = 0; i < graph.agents(); ++i) {
+    auto& neighbours = members.neighbours.emplace_back();
+    for (const AgentId j : graph.neighbours(AgentId{i})) neighbours.push_back(j.value);
+    members.slowness.push_back(0);
+  }
+  return plan_tree(members).depth;
+}
+
+/// Hessians of that many coefficients are summed at one agent, as a matrix.
+constexpr Index largest_summed_hessian = 5000;
+
+Status set_up_tree_method(const Config& config, const Instance& instance, MethodSetup& setup) {
+  if (!instance.regularizer.separable())
+    return Error{"--regularizer", fmt::format("{} needs one that is separable; expected --l1, "
+                                              "--constraint, or --method druid-vl",
+                                              config.method.name())};
+  if (instance.dimension() > largest_summed_hessian)
+    return Error{"--method",
+                 fmt::format("{} sums Hessians of {} coefficients; expected at most "
+                             "{}, or --method druid-vl",
+                             config.method.name(), instance.dimension(), largest_summed_hessian)};
+  setup.options.assign(config.agents, FactoryOptions{*config.method.factory(), {}});
+  return success();
+}
+
 void set_up_step_method(Config& config, const Instance& instance, MethodSetup& setup) {
   double smoothness = 0;
   for (const auto& objective : instance.objectives)
@@ -269,9 +299,33 @@ std::optional<LinkWeightForm> automatic_weight_form(const Config& config, Index 
   return automatic_form(dimension, config.l1 > 0);
 }
 
+MethodChoice choose_method(const Config& config, const Instance& instance) {
+  const Config usual;
+  if (config.sampling != usual.sampling || !config.penalty.is_auto() || config.prox ||
+      config.theta_penalty || config.local_model != usual.local_model)
+    return {Method::druid_vl, "options of its links or local steps were given"};
+  if (!instance.regularizer.separable())
+    return {Method::druid_vl, "sums over a tree need a separable regularizer"};
+  if (instance.dimension() > largest_lazy)
+    return {Method::druid_vl, fmt::format("a Hessian of {} coefficients is costly to sum; up to {} "
+                                          "it would be tree-newton",
+                                          instance.dimension(), largest_lazy)};
+  const std::size_t rounds = 2 * tree_depth(instance.graph);
+  return {Method::tree_newton,
+          fmt::format("{} coefficients; a Newton step takes {} rounds on this graph",
+                      instance.dimension(), std::max<std::size_t>(rounds, 1))};
+}
+
 Result<MethodSetup> set_up_method(const Config& given, const Instance& instance) {
   MethodSetup setup{.resolved = given};
   Config& config = setup.resolved;
+  if (config.method == Method::automatic) {
+    MethodChoice choice = choose_method(config, instance);
+    config.method = choice.method;
+    setup.notes.push_back(
+        fmt::format("--method auto is {}: {}", choice.method.name(), choice.reason));
+    if (Status status = check(config); !status) return status.error();
+  }
   note_idle_options(config, instance, setup);
   auto work = make_work_loads(config.work, config.agents, config.seed);
   if (!work) return work.error();
@@ -302,6 +356,8 @@ Result<MethodSetup> set_up_method(const Config& given, const Instance& instance)
       setup.options.emplace_back(druid_options(config, instance, AgentId{i}, setup.work_loads[i]));
     note_clamped_batches(config, instance, setup);
     note_linearized_bound(config, instance, setup);
+  } else if (config.method.traits().sums_over_tree) {
+    if (Status status = set_up_tree_method(config, instance, setup); !status) return status.error();
   } else {
     set_up_step_method(config, instance, setup);
   }

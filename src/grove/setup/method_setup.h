@@ -32,6 +32,13 @@ struct MethodSetup {
 /// weighs all links.
 std::optional<LinkWeightForm> automatic_weight_form(const Config& config, Index dimension);
 
+/// The method that suits a problem in that many coefficients, and why.
+struct MethodChoice {
+  Method method;
+  std::string reason;
+};
+MethodChoice choose_method(const Config& config, const Instance& instance);
+
 /// Derives the settings that were not given.
 Result<MethodSetup> set_up_method(const Config& config, const Instance& instance);
 

@@ -1,7 +1,9 @@
 #include "grove/train/record_builder.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -39,15 +41,44 @@ std::vector<AgentSummary> summarize_agents(const Instance& instance, const Metho
   return agents;
 }
 
+/// What happened, and why.
+std::pair<std::string, std::string> words_of(const AgentEvent& event) {
+  switch (event.kind) {
+    case AgentEvent::Kind::raised_links:
+      return {fmt::format("weighs its links {:g} times as much as at first", event.value),
+              "it kept disagreeing with its neighbours while it hardly moved"};
+    case AgentEvent::Kind::shortened_step:
+      return {fmt::format("shortens the Newton step to {:g}", event.value),
+              "the full step did not lower the objective enough"};
+    case AgentEvent::Kind::changed_tree:
+      return {fmt::format("sums over another tree, of {:g} members", event.value),
+              "members, links or their pace changed"};
+    case AgentEvent::Kind::no_minimizer:
+      return {"ends where the objective hardly falls any more",
+              "steps stay long: the objective seems to have no minimizer (separable data?)"};
+  }
+  std::abort();  // the switch covers every kind
+}
+
 std::vector<RunEvent> events_of(std::span<const AgentReport> agents) {
   std::vector<RunEvent> all;
   for (std::uint32_t i = 0; i < agents.size(); ++i)
-    for (const AgentEvent& event : agents[i].events)
-      all.push_back({event.round, i,
-                     fmt::format("weighs its links {:g} times as much as at first", event.value),
-                     "it kept disagreeing with its neighbours while it hardly moved"});
+    for (const AgentEvent& event : agents[i].events) {
+      auto [what, why] = words_of(event);
+      all.push_back({event.round, i, std::move(what), std::move(why)});
+    }
   std::ranges::stable_sort(all, {}, &RunEvent::round);
   return all;
+}
+
+/// Of Newton steps on sums.
+std::string explain_steps(std::span<const AgentReport> agents) {
+  for (const AgentReport& agent : agents)
+    for (const AgentEvent& event : agent.events)
+      if (event.kind == AgentEvent::Kind::no_minimizer)
+        return "the objective seems to have no minimizer: it hardly falls any more, and "
+               "coefficients still grow (separable data?); --l2 or --l1 gives it one.";
+  return "";
 }
 
 }  // namespace
@@ -66,7 +97,9 @@ std::vector<std::string> notes_of(const PreparedProblem& problem, const MethodSe
 std::string diagnosis(const MethodSetup& setup, Round round) {
   const Config& config = setup.resolved;
   std::string reason;
-  if (!is_druid(config.method))
+  if (config.method.traits().sums_over_tree)
+    reason = "values overflow; scale the features";
+  else if (!is_druid(config.method))
     reason = fmt::format("the step {:.3g} is too long for this problem; try a smaller --step",
                          *config.step);
   else if (config.local_model == LocalModelKind::linearized && setup.beyond_bound)
@@ -117,7 +150,7 @@ void build_record(RunRecord& record, const RecordInputs& closing) {
   const std::string inactivity = explain_inactivity(record, problem.instance.graph, activations);
   for (const std::string& why :
        {inactivity.empty() ? explain_slowness(config, record, setup.beyond_bound) : inactivity,
-        explain_events(record)})
+        config.method.traits().sums_over_tree ? explain_steps(agents) : explain_events(record)})
     if (!why.empty()) record.explanations.push_back(why);
 }
 

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <optional>
+
+#include "grove/agent/agent.h"
+#include "grove/sums/tree_sums.h"
+
+namespace grove {
+
+/// What the waves of tree-newton ask.
+enum class NewtonWave : std::uint8_t {
+  intro,    ///< each agent's own minimizer, as a quadratic model
+  fresh,    ///< value, gradient and Hessian at an accepted point
+  trial,    ///< the same at a point plus a step, and values at shorter steps
+  certify,  ///< the same as fresh, at what may be the answer
+  done      ///< the answer, with its certificate
+};
+
+/// Lengths of a trial step at which values are summed: 1, 1/2, ..., 2^-12.
+inline constexpr std::size_t trial_lengths = 13;
+inline double trial_length(std::size_t k) { return 1.0 / static_cast<double>(std::size_t{1} << k); }
+
+/// What the root knows about the answer, exact over all members.
+struct NewtonCertificate {
+  double objective = 0;      ///< sum f_i + n r
+  double residual = 0;       ///< of the optimality condition of that sum (see stationarity())
+  double decrement = 0;      ///< Newton decrement: half its square estimates the gap
+  double relative_step = 0;  ///< of the last Newton step, in the largest coordinate
+  double rows = 0;           ///< samples of all members
+  double value_at_zero = 0;  ///< sum f_i(0)
+  double members = 0;
+
+  static constexpr std::size_t size = 7;
+};
+
+/// A question, read.
+struct NewtonQuestion {
+  NewtonWave kind = NewtonWave::fresh;
+  bool wants_hessian = false;
+  bool double_hessian = false;                   ///< the Hessian travels in double precision
+  Vector base;                                   ///< the accepted point
+  Vector step;                                   ///< of a trial; empty elsewhere
+  std::optional<NewtonCertificate> certificate;  ///< with done only
+  std::vector<std::uint32_t> support;            ///< coordinates of the Hessian; none: all
+};
+
+Question encode(const NewtonQuestion& question);
+/// Nothing where the numbers are not those of a question in that dimension, or not finite.
+std::optional<NewtonQuestion> decode(const Question& question, Index dimension);
+
+/// A sum of answers, read.
+struct NewtonTotals {
+  Vector values;  ///< at the point, or at the lengths of a trial
+  double value_at_zero = 0;
+  double rows = 0;
+  Vector gradient;
+  std::optional<Matrix> hessian;  ///< both triangles
+};
+
+/// One agent's part: answers questions from its own samples.
+class NewtonAnswers {
+ public:
+  NewtonAnswers(std::shared_ptr<const Objective> objective, Regularizer share);
+
+  Answers answer(const NewtonQuestion& question, ObjectiveScratch& scratch, Cost& cost);
+  /// Nothing where the numbers are not those of an answer to that question.
+  std::optional<NewtonTotals> read(const Answers& total, const NewtonQuestion& question) const;
+  const Regularizer& share() const { return share_; }
+
+  void save(ByteWriter& writer) const;
+  void load(ByteReader& reader);
+
+ private:
+  struct Sample {
+    double value;
+    Vector gradient;
+    Matrix hessian;
+  };
+  Sample sample(const Vector& point, bool hessian, ObjectiveScratch& scratch, Cost& cost) const;
+  double value(const Vector& point, ObjectiveScratch& scratch, Cost& cost) const;
+  Vector own_minimizer(const Vector& start, ObjectiveScratch& scratch, Cost& cost) const;
+  void pack(const Matrix& hessian, const std::vector<std::uint32_t>& support,
+            std::vector<double>& numbers) const;
+
+  std::shared_ptr<const Objective> objective_;
+  Regularizer share_;
+  std::optional<double> value_at_zero_;
+};
+
+}  // namespace grove

@@ -1,0 +1,61 @@
+// tree-newton under faults and on hard instances, in short; bench/sums has the long forms.
+
+#include <gtest/gtest.h>
+
+#include "support/fault_storm.h"
+
+namespace grove::testing_support {
+namespace {
+
+// Whatever happens on the way, all members that are there at the end finish at the optimum of their
+// own data, to 1e-7 of its norm, and no total was ever of other members than those of its tree.
+void expect_exact(std::uint64_t first, int wanted, HessianWaves hessians) {
+  int played = 0;
+  for (std::uint64_t seed = first; played < wanted; ++seed) {
+    const auto outcome = fault_storm(seed, hessians);
+    if (!outcome) continue;
+    ++played;
+    EXPECT_TRUE(outcome->exact) << "seed " << seed << ": " << outcome->rounds << " rounds, error "
+                                << outcome->squared_error << ", " << outcome->description;
+    EXPECT_EQ(outcome->refused_totals, 0u) << "seed " << seed;
+  }
+}
+
+TEST(FaultStorms, EndAtTheOptimumOfTheMembersPresent) { expect_exact(1, 30, HessianWaves::eager); }
+TEST(FaultStorms, EndThereWithOldHessians) { expect_exact(5001, 12, HessianWaves::lazy); }
+TEST(FaultStorms, EndThereWithHessiansOnTheSupport) {
+  expect_exact(7001, 6, HessianWaves::support);
+}
+
+// The gap is within 1e-9 of the objective on every kind, with and without the intro wave.
+TEST(HardInstances, AreSolvedFromAnyStart) {
+  for (std::uint64_t seed = 1; seed <= 48; ++seed) {
+    const HardOutcome outcome =
+        hard_instance(seed, {.tolerance = 1e-8, .intro = seed / 8 % 2 == 1});
+    EXPECT_TRUE(outcome.finished) << "seed " << seed << ": " << outcome.kind;
+    EXPECT_LT(outcome.gap, 1e-9) << "seed " << seed << ": " << outcome.kind;
+  }
+}
+
+// Separable data without any penalty: the objective has an infimum of zero and no minimizer. The
+// network ends near it, with an event.
+TEST(HardInstances, WithoutAMinimizerEndWithAnEvent) {
+  Matrix X(4, 2);
+  X << 1, 1, 1, 2, 1, -1, 1, -2;
+  const Vector y{{1, 1, 0, 0}};
+  Glms parts;
+  for (Index k = 0; k < 2; ++k)
+    parts.push_back(std::make_shared<GlmObjective>(
+        GlmObjective::Data{X.middleRows(2 * k, 2), y.segment(2 * k, 2)}));
+  TreeNetwork network({.parts = parts, .edges = {{0, 1}}}, {});
+  while (!network.finished() && network.round() < 500) network.advance();
+  EXPECT_TRUE(network.finished());
+  EXPECT_LT(glm_value(parts, 0, network.agents()[0]->estimate()), 1e-12);
+  const auto events = network.agents()[0]->events();
+  EXPECT_TRUE(std::ranges::any_of(events, [](const AgentEvent& event) {
+    return event.kind == AgentEvent::Kind::no_minimizer;
+  }));
+}
+
+}  // namespace
+}  // namespace grove::testing_support
