@@ -11,7 +11,15 @@ namespace grove::app {
 
 /// Exit codes scripts rely on.
 /// `ended_by_user` is the code with which a shell reports a program that Ctrl-C ended.
-enum ExitCode { ok = 0, bad_input = 2, diverged = 3, transport_failed = 4, ended_by_user = 130 };
+enum ExitCode {
+  ok = 0,
+  bad_input = 2,
+  diverged = 3,
+  transport_failed = 4,
+  disclosure_forbidden = 5,   ///< a disclosure rule forbids it; nothing was sent
+  ended_without_members = 6,  ///< the answer lacks members, or there is none
+  ended_by_user = 130
+};
 
 /// An argument without a flag: the value of the option of that name.
 struct Positional {

@@ -112,7 +112,7 @@ class LiveTable {
 
  private:
   static std::string note(const Supervisor& supervisor, std::size_t k) {
-    constexpr std::array names{"", "restarting", "converged", "stopped", "failed"};
+    constexpr std::array names{"", "restarting", "converged", "stopped", "failed", "without"};
     std::string text = names[static_cast<std::size_t>(supervisor.state(k))];
     if (supervisor.restarts(k) > 0) text += fmt::format(" (restarts: {})", supervisor.restarts(k));
     return text;
@@ -173,6 +173,14 @@ int up(const NetworkSettings& settings, const Layout& layout, const peer::TlsIde
       fmt::print("All {} peers converged; their models are {}/*/state/model.json\n",
                  layout.peers.size(), layout.folder.string());
     return ok;
+  }
+  if (supervisor.all_converged_or_without()) {
+    for (const json& summary : ended(layout))
+      if (!summary.is_null() && summary.value("outcome", "") != "converged")
+        fmt::print(stderr, "grove: {}: {}: {}\n", summary.at("name").get<std::string>(),
+                   summary.at("outcome").get<std::string>(), summary.at("without").dump());
+    fmt::print(stderr, "grove: network up: ended without all members\n");
+    return ended_without_members;
   }
   fmt::print(stderr, "grove: network up: ended before every peer had converged\n");
   return transport_failed;

@@ -1,11 +1,15 @@
+#include <cstdio>
 #include <memory>
 #include <string>
 
+#include <fmt/format.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include "command.h"
+#include "grove/peer/operator.h"
 #include "grove/peer/peer.h"
+#include "grove/peer/peer_config.h"
 #include "grove/peer/process_settings.h"
 #include "terminal.h"
 
@@ -20,25 +24,80 @@ std::shared_ptr<spdlog::logger> make_log() {
   return log;
 }
 
-int run(const std::string& config_file) {
-  if (config_file.empty()) return fail({"--config", "missing; expected peer.toml"});
+struct PeerSettings {
+  std::string action, config_file;
+};
+
+int exit_code(const peer::PeerEnd& end) {
+  using peer::PeerOutcome;
+  switch (end.outcome) {
+    case PeerOutcome::converged:
+    case PeerOutcome::stopped:
+    case PeerOutcome::left:
+      return ok;
+    case PeerOutcome::converged_without:
+      fmt::print(stderr, "grove: peer: converged without {}\n", missing_text(end));
+      return ended_without_members;
+    case PeerOutcome::peer_lost:
+      fmt::print(stderr,
+                 "grove: peer: ended without a model: no other member was there for the time of "
+                 "forget-after; missing: {}\n",
+                 missing_text(end));
+      return ended_without_members;
+    case PeerOutcome::duplicate:
+      fmt::print(stderr,
+                 "grove: peer: another process runs with the name and key of this peer; expected "
+                 "one process for each name\n");
+      return transport_failed;
+    case PeerOutcome::unsaved:
+      break;
+  }
+  return transport_failed;
+}
+
+/// Asks the running peer of this configuration to announce that it leaves, and to end.
+int leave(const peer::PeerConfig& config) {
+  peer::TlsIdentity identity;
+  if (!config.insecure) {
+    auto loaded = peer::load_identity({config.ca, config.certificate, config.key});
+    if (!loaded) return fail(loaded.error());
+    identity = std::move(*loaded);
+  }
+  const Status asked = ask_leave({config.name, config.listen, {}}, identity);
+  if (asked) return ok;
+  fail(asked.error());
+  return transport_failed;
+}
+
+int run(const PeerSettings& settings) {
+  if (settings.config_file.empty()) return fail({"--config", "missing; expected peer.toml"});
+  if (!settings.action.empty() && settings.action != "leave")
+    return fail(
+        {"peer", fmt::format("'{}' is unknown; expected leave or nothing", settings.action)});
+  auto config = peer::read_peer_config(settings.config_file);
+  if (!config) return fail(config.error());
+  if (settings.action == "leave") return leave(*config);
   peer::limit_process_memory();
   peer::silence_protobuf();
   watch_for_interrupts();
   const peer::PeerHooks hooks{.log = make_log(), .interrupted = interrupted};
-  const auto outcome = peer::run_peer(config_file, hooks);
-  if (!outcome) return fail(outcome.error());
-  return *outcome == peer::PeerOutcome::unsaved ? transport_failed : ok;
+  const auto end = peer::run_peer(std::move(*config), hooks);
+  if (!end) return fail({settings.config_file, end.error().text()});
+  return exit_code(*end);
 }
 
 }  // namespace
 
 Command peer_command() {
-  auto config_file = std::make_shared<std::string>();
+  auto settings = std::make_shared<PeerSettings>();
   Command command{
-      .name = "peer", .summary = peer_summary, .run = [config_file] { return run(*config_file); }};
-  command.options.push_back(
-      text_option({"config", "FILE.toml", "configuration of the peer", "Peer"}, *config_file));
+      .name = "peer", .summary = peer_summary, .positionals = {{"action"}}, .run = [settings] {
+        return run(*settings);
+      }};
+  command.options.push_back(text_option(
+      {"action", "leave", "take the running peer out of its network", "Peer"}, settings->action));
+  command.options.push_back(text_option(
+      {"config", "FILE.toml", "configuration of the peer", "Peer"}, settings->config_file));
   return command;
 }
 

@@ -62,7 +62,7 @@ Rate rate_of_peer(Sender& sender, const peer::TlsIdentity& identity, Sender::Job
       std::make_shared<spdlog::logger>("receiver", std::make_shared<spdlog::sinks::null_sink_mt>());
   peer::LinkTable link_table({.network = bench_network,
                               .self = receiver_name,
-                              .fingerprint = bench_fingerprint,
+                              .schema = bench_schema(),
                               .shape = job.dimension},
                              log);
   for (int k = 0; k < job.streams; ++k) link_table.add_link(sender_name(k));

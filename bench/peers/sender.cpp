@@ -32,7 +32,7 @@ void flood(const Sender::Job& job, int stream_number, const peer::CertifiedKey& 
   hello.set_network(bench_network);
   hello.set_from(sender_name(stream_number));
   hello.set_to(receiver_name);
-  hello.set_fingerprint(bench_fingerprint);
+  set_schema(bench_schema(), hello);
   stream->Write(envelope);
   const std::vector<double> values(static_cast<std::size_t>(job.dimension), 0.5);
   *envelope.mutable_iterate() =
@@ -56,7 +56,7 @@ void send_as_peer(const Sender::Job& job, const peer::CertifiedKey& authority) {
       std::make_shared<spdlog::logger>("sender", std::make_shared<spdlog::sinks::null_sink_mt>());
   peer::LinkTable link_table({.network = bench_network,
                               .self = sender_name(0),
-                              .fingerprint = bench_fingerprint,
+                              .schema = bench_schema(),
                               .shape = job.dimension},
                              log);
   link_table.add_link(receiver_name);

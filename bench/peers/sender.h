@@ -14,7 +14,7 @@ void pin_to_core(int core);
 constexpr auto receiver_name = "receiver";
 std::string sender_name(int stream);
 constexpr auto bench_network = "bench";
-constexpr auto bench_fingerprint = "bench";
+inline Schema bench_schema() { return {{"problem", "bench"}}; }
 peer::TlsIdentity identity_of(const peer::CertifiedKey& authority, const std::string& name);
 
 /// The other end of the measured streams, as a separate process on a separate core.

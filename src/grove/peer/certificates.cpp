@@ -1,32 +1,15 @@
 #include "grove/peer/certificates.h"
 
-#include <memory>
 #include <optional>
 #include <vector>
 
-#include <openssl/bio.h>
 #include <openssl/ec.h>
-#include <openssl/err.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
 #include <openssl/rand.h>
-#include <openssl/x509v3.h>
+
+#include "grove/peer/openssl_handles.h"
 
 namespace grove::peer {
 namespace {
-
-template <auto free>
-struct Deleter {
-  template <class T>
-  void operator()(T* object) const {
-    free(object);
-  }
-};
-using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
-using Store = std::unique_ptr<X509_STORE, Deleter<X509_STORE_free>>;
-using Check = std::unique_ptr<X509_STORE_CTX, Deleter<X509_STORE_CTX_free>>;
-using Buffer = std::unique_ptr<BIO, Deleter<BIO_free>>;
 
 constexpr long day_seconds = 24L * 60 * 60;
 constexpr long valid_days = 3650;
@@ -40,7 +23,7 @@ std::string text_of(BIO* buffer) {
 }
 
 CertifiedKey to_pem(X509* certificate, EVP_PKEY* key) {
-  const Buffer first(BIO_new(BIO_s_mem())), second(BIO_new(BIO_s_mem()));
+  const TextBuffer first(BIO_new(BIO_s_mem())), second(BIO_new(BIO_s_mem()));
   PEM_write_bio_X509(first.get(), certificate);
   PEM_write_bio_PrivateKey(second.get(), key, nullptr, nullptr, 0, nullptr, nullptr);
   return {text_of(first.get()), text_of(second.get())};
@@ -72,23 +55,14 @@ bool fill_in(X509* certificate, EVP_PKEY* key, const std::string& name) {
                                     0) == 1;
 }
 
-std::vector<Certificate> read_certificates(const std::string& text) {
-  const Buffer buffer(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-  std::vector<Certificate> result;
-  while (Certificate one{PEM_read_bio_X509(buffer.get(), nullptr, nullptr, nullptr)})
-    result.push_back(std::move(one));
-  ERR_clear_error();  // the end of the text is an error
-  return result;
-}
-
 /// Why the authority did not sign the first certificate of the chain, or nothing if it did.
 std::optional<std::string> chain_error(const std::vector<Certificate>& chain,
                                        const std::vector<Certificate>& authority) {
-  const Store trusted(X509_STORE_new());
+  const CertificateStore trusted(X509_STORE_new());
   for (const Certificate& one : authority) X509_STORE_add_cert(trusted.get(), one.get());
   STACK_OF(X509)* others = sk_X509_new_null();
   for (const Certificate& one : chain) sk_X509_push(others, one.get());
-  const Check check(X509_STORE_CTX_new());
+  const CertificateCheck check(X509_STORE_CTX_new());
   X509_STORE_CTX_init(check.get(), trusted.get(), chain.front().get(), others);
   const bool good = X509_verify_cert(check.get()) == 1;
   const std::string why = X509_verify_cert_error_string(X509_STORE_CTX_get_error(check.get()));
@@ -99,26 +73,28 @@ std::optional<std::string> chain_error(const std::vector<Certificate>& chain,
 
 }  // namespace
 
-Status check_identity(const CertifiedKey& own, const std::string& authority,
-                      const std::string& name) {
-  const auto trusted = read_certificates(authority), chain = read_certificates(own.certificate);
+Status check_certificate(const std::string& certificate, const std::string& authority,
+                         const std::string& name) {
+  const auto trusted = read_certificates(authority), chain = read_certificates(certificate);
   if (trusted.empty()) return Error{"ca", "the file has no certificate; expected a PEM file"};
   if (chain.empty()) return Error{"certificate", "the file has none; expected a PEM file"};
-  const Buffer text(BIO_new_mem_buf(own.key.data(), static_cast<int>(own.key.size())));
-  const Key key(PEM_read_bio_PrivateKey(text.get(), nullptr, nullptr, nullptr));
-  ERR_clear_error();
-  if (!key) return Error{"key", "the file has no private key; expected a PEM file"};
-  X509* leaf = chain.front().get();
-  if (X509_check_private_key(leaf, key.get()) != 1) {
-    ERR_clear_error();
-    return Error{"certificate", "belongs to another key than the file of `key` has"};
-  }
-  constexpr unsigned exactly = X509_CHECK_FLAG_NO_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
-  if (X509_check_host(leaf, name.data(), name.size(), exactly, nullptr) != 1)
+  if (X509_check_host(chain.front().get(), name.data(), name.size(), exact_name, nullptr) != 1)
     return Error{"certificate", "carries another name; expected '" + name + "'"};
   if (const auto violation = chain_error(chain, trusted))
     return Error{"certificate", "is not good for the authority in `ca`: " + *violation};
   return success();
+}
+
+Status check_identity(const CertifiedKey& own, const std::string& authority,
+                      const std::string& name) {
+  const auto chain = read_certificates(own.certificate);
+  const Key key = read_key(own.key);
+  if (!key) return Error{"key", "the file has no private key; expected a PEM file"};
+  if (!chain.empty() && X509_check_private_key(chain.front().get(), key.get()) != 1) {
+    ERR_clear_error();
+    return Error{"certificate", "belongs to another key than the file of `key` has"};
+  }
+  return check_certificate(own.certificate, authority, name);
 }
 
 Result<CertifiedKey> make_authority(const std::string& network) {
@@ -137,7 +113,7 @@ Result<CertifiedKey> make_authority(const std::string& network) {
 }
 
 Result<CertifiedKey> certify(const CertifiedKey& authority, const std::string& name) {
-  const Buffer issuer_text(BIO_new_mem_buf(authority.certificate.data(), -1)),
+  const TextBuffer issuer_text(BIO_new_mem_buf(authority.certificate.data(), -1)),
       key_text(BIO_new_mem_buf(authority.key.data(), -1));
   const Certificate issuer(PEM_read_bio_X509(issuer_text.get(), nullptr, nullptr, nullptr));
   const Key issuer_key(PEM_read_bio_PrivateKey(key_text.get(), nullptr, nullptr, nullptr));

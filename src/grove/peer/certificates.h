@@ -24,4 +24,8 @@ Result<CertifiedKey> certify(const CertifiedKey& authority, const std::string& n
 Status check_identity(const CertifiedKey& own, const std::string& authority,
                       const std::string& name);
 
+/// The part of check_identity() that needs no key: for certificates of others.
+Status check_certificate(const std::string& certificate, const std::string& authority,
+                         const std::string& name);
+
 }  // namespace grove::peer

@@ -89,6 +89,8 @@ void Dialer::dial_once() {
   }
   const grpc::Status status = stream->Finish();
   streams_.remove(id);
+  links_.set_refused_as_duplicate(neighbour_.name,
+                                  status.error_code() == grpc::StatusCode::ALREADY_EXISTS);
   if (!status.ok() && status.error_code() != grpc::StatusCode::CANCELLED &&
       printable(status.error_message()) != last_error_) {
     last_error_ = printable(status.error_message());

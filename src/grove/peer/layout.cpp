@@ -10,10 +10,12 @@
 #include "grove/base/file.h"
 #include "grove/base/text.h"
 #include "grove/data/dataset.h"
+#include "grove/data/labels.h"
 #include "grove/network/topology.h"
 #include "grove/peer/certificates.h"
 #include "grove/peer/free_ports.h"
 #include "grove/peer/training_keys.h"
+#include "grove/record/plot.h"
 #include "grove/setup/instance.h"
 #include "grove/setup/method_setup.h"
 #include "grove/setup/scalar_penalty.h"
@@ -98,6 +100,29 @@ std::string shard_text(const Dataset& data, const std::vector<std::uint32_t>& ro
   return text;
 }
 
+/// A basic string of TOML, which escapes like JSON.
+std::string toml_text(const std::string& text) { return nlohmann::json(text).dump(); }
+
+/// Data with names keep them: the peers compare the names, and their models have them.
+std::string csv_shard_text(const Dataset& data, const std::vector<std::uint32_t>& rows) {
+  std::string text;
+  for (const std::string& name : data.columns->features) text += csv_field(name) + ",";
+  text += csv_field(data.columns->label) + "\n";
+  std::vector<double> values(data.columns->features.size());
+  for (const std::uint32_t row : rows) {
+    std::ranges::fill(values, 0);
+    for_each_nonzero(data.samples, row,
+                     [&](Index column, double value) { values[column] = value; });
+    for (const double value : values) text += exact(value) + ",";
+    const double target = data.samples.targets[row];
+    text +=
+        (data.labels ? csv_field(label_text(*data.labels, target > 0.5)) : exact(target)) + "\n";
+  }
+  return text;
+}
+
+std::string shard_name(const Dataset& data) { return data.columns ? "shard.csv" : "shard.libsvm"; }
+
 /// The keys of `grove train` that all peers share.
 std::string training_text(const LayoutOptions& options) {
   Config config = options.training;
@@ -123,13 +148,19 @@ std::string peer_toml(const LayoutOptions& options, const Plan& plan, std::size_
   std::string text = fmt::format(
       "# One agent of the network {}. Start it with: grove peer --config peer.toml\n"
       "network = \"{}\"\nname = \"{}\"\nlisten = \"{}\"\nneighbours = [{}]\nmembers = {}\n"
-      "holder = \"{}\"\naccept-new = true\n\n"
+      "holder = \"{}\"\n\n"
       "ca = \"../ca.crt\"\ncertificate = \"peer.crt\"\nkey = \"peer.key\"\n\n"
-      "data = \"shard.libsvm\"\nfeatures = {}\nwork = {}\n",
+      "data = \"{}\"\nfeatures = {}\nwork = {}\n",
       options.network, options.network, plan.name(agent), plan.address(agent),
-      fmt::join(neighbours, ", "), config.agents, plan.name(0), plan.data.samples.dimension(),
+      fmt::join(neighbours, ", "), config.agents, plan.name(0), shard_name(plan.data),
+      plan.data.samples.dimension(),
       config.work == WorkSpec("auto") ? "\"auto\"" : std::to_string(plan.work[agent]));
-  if (plan.data.labels)
+  if (plan.data.columns)
+    text += fmt::format("label-column = {}\n", toml_text(plan.data.columns->label));
+  if (plan.data.labels && plan.data.labels->are_texts())
+    text += fmt::format("labels = [{}, {}]\n", toml_text(plan.data.labels->texts[0]),
+                        toml_text(plan.data.labels->texts[1]));
+  else if (plan.data.labels)
     text +=
         fmt::format("labels = [{}, {}]\n", plan.data.labels->negative, plan.data.labels->positive);
   if (config.weighting == Weighting::sample)
@@ -163,9 +194,10 @@ Status write_peer(const LayoutOptions& options, const Plan& plan, const Certifie
   const auto identity = certify(authority, peer.name);
   if (!identity) return identity.error();
   if (Status status = write_identity(peer.folder, "peer", *identity); !status) return status;
-  if (Status status = write_file_atomically(peer.folder / "shard.libsvm",
-                                            shard_text(plan.data, plan.shards[agent]));
-      !status)
+  const auto& rows = plan.shards[agent];
+  const std::string shard =
+      plan.data.columns ? csv_shard_text(plan.data, rows) : shard_text(plan.data, rows);
+  if (Status status = write_file_atomically(peer.folder / shard_name(plan.data), shard); !status)
     return status;
   return write_file_atomically(peer.folder / "peer.toml", peer_toml(options, plan, agent));
 }

@@ -20,11 +20,31 @@ LinkTable::LinkTable(LinkTableOptions options, std::shared_ptr<spdlog::logger> l
 
 LinkTable::~LinkTable() = default;
 
-void LinkTable::add_link(const std::string& name, std::uint64_t last_received) {
+void LinkTable::add_link(const std::string& name, std::uint64_t last_received,
+                         const std::string& proof) {
   const std::lock_guard lock(mutex_);
   auto& link = links_[name];
   if (!link) link = std::make_unique<Link>();
   link->last_accepted = std::max(link->last_accepted, last_received);
+  v1::SignedMember entry;
+  if (!proof.empty() && entry.ParseFromString(proof)) store_proof(*link, name, entry);
+}
+
+/// Keeps an entry that its own author may want back after it lost its state. The author verifies
+/// it, so this peer need not.
+void LinkTable::store_proof(Link& link, const std::string& name, const v1::SignedMember& entry) {
+  const auto member = parse_member(entry);
+  if (!member || member->name() != name) return;
+  std::string certificate =
+      entry.certificate().empty() ? link.proof.certificate() : entry.certificate();
+  link.proof = entry;
+  link.proof.set_certificate(std::move(certificate));
+}
+
+std::string LinkTable::proof_of(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto link = links_.find(name);
+  return link == links_.end() ? std::string() : link->second->proof.SerializeAsString();
 }
 
 double LinkTable::fault_draw(Purpose purpose, const std::string& name,
@@ -67,6 +87,7 @@ bool LinkTable::send(const std::string& name, const Message& message) {
 
 void LinkTable::publish(const v1::Heartbeat& heartbeat) {
   const std::lock_guard lock(mutex_);
+  own_entry_ = heartbeat.members(0);
   for (auto& [name, link] : links_) {
     if (link->session == 0) continue;
     link->outgoing_heartbeat = heartbeat;
@@ -157,7 +178,8 @@ std::vector<LinkStatus> LinkTable::statuses() const {
   std::vector<LinkStatus> result;
   result.reserve(links_.size());
   for (const auto& [name, link] : links_)
-    result.push_back({name, link->session != 0, link->counts, link->last_rejection});
+    result.push_back(
+        {name, link->session != 0, link->counts, link->last_rejection, link->refused_as_duplicate});
   return result;
 }
 

@@ -18,6 +18,7 @@
 #include "grove/base/random.h"
 #include "grove/base/types.h"
 #include "grove/peer/peer.pb.h"
+#include "grove/peer/signer.h"
 #include "grove/peer/wire.h"
 
 namespace grove::peer {
@@ -25,13 +26,14 @@ namespace grove::peer {
 struct LinkTableOptions {
   std::string network;
   std::string self;  ///< name of this peer
-  std::string fingerprint;
+  Schema schema;
   LinkShape shape;
   bool float32 = false;
   bool accept_new = false;
   std::uint64_t seed = 1;  ///< of the injected faults
   double fault_loss = 0;
   double fault_delay_seconds = 0;
+  Signer* signer = nullptr;  ///< null without TLS; must outlive the table
 };
 
 /// Counters of one link, since the process started.
@@ -49,7 +51,8 @@ struct LinkStatus {
   std::string name;
   bool connected = false;
   LinkCounts counts;
-  std::string last_rejection;  ///< reason and detail; empty if there was none
+  std::string last_rejection;         ///< reason and detail; empty if there was none
+  bool refused_as_duplicate = false;  ///< by the neighbour, at the last attempt to connect
 };
 
 /// The links of a peer, shared by the network threads and the agent's loop. One mutex guards all
@@ -62,10 +65,13 @@ class LinkTable {
   ~LinkTable();
 
   // Called by the agent's loop.
-  void add_link(const std::string& name, std::uint64_t last_received = 0);
+  /// `proof` is the neighbour's entry with the epoch of `last_received`.
+  void add_link(const std::string& name, std::uint64_t last_received = 0,
+                const std::string& proof = {});
   /// Returns false if the neighbour is not connected.
   bool send(const std::string& name, const Message& message);
-  void publish(const v1::Heartbeat& heartbeat);  ///< to all connected neighbours
+  /// To all connected neighbours. The first entry is of this peer, and is also sent in hellos.
+  void publish(const v1::Heartbeat& heartbeat);
   /// Waits until every connected neighbour has sent an iterate, or until the given time (monotonic
   /// seconds). Returns true in the first case.
   bool wait_for_all(double until);
@@ -80,6 +86,7 @@ class LinkTable {
   void discard_estimates();                            ///< and collects no further ones
   /// The newest sequence of this peer that any neighbour reported in its hello.
   std::uint64_t newest_received_from_self() const;
+  std::string proof_of(const std::string& name) const;  ///< newest entry of the neighbour
   std::vector<LinkStatus> statuses() const;
   std::array<std::uint64_t, reject_reason_count> strangers_rejected() const;
 
@@ -89,6 +96,7 @@ class LinkTable {
   /// rejections and logs the first of each kind.
   std::optional<Violation> admit(const v1::Hello& hello, std::uint64_t& session);
   void reject(const std::string& name, const Violation& violation);
+  void set_refused_as_duplicate(const std::string& name, bool refused);
   /// Waits for the next message to send. Returns false if the session has ended.
   bool next_to_send(const std::string& name, std::uint64_t session, v1::Envelope& envelope);
   /// Returns false if the neighbour violated the protocol and the session must end.
@@ -100,9 +108,12 @@ class LinkTable {
   struct Link;
 
   std::optional<Violation> validate_admission(const v1::Hello& hello) const;
+  std::uint64_t proven_last_received(const v1::Hello& hello) const;
+  void store_proof(Link& link, const std::string& name, const v1::SignedMember& entry);
   void count_rejection(const std::string& name, const Violation& violation);
   double fault_draw(Purpose purpose, const std::string& name, std::uint64_t sequence) const;
   void store(Link& link, v1::Iterate& iterate);
+  void store(Link& link, const std::string& name, v1::Heartbeat& heartbeat);
   bool all_have_sent() const;
   static bool may_take(Link& link);
 
@@ -114,6 +125,7 @@ class LinkTable {
   std::uint64_t last_session_ = 0;
   Eigen::VectorXf estimate_;  ///< single precision is enough for a starting point
   bool collect_estimates_ = true;
+  v1::SignedMember own_entry_;
   std::uint64_t newest_sent_ = 0;
   std::uint64_t newest_received_from_self_ = 0;
   std::array<std::uint64_t, reject_reason_count> strangers_rejected_{};

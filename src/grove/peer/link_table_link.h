@@ -3,6 +3,8 @@
 // Private to the link table: the state of one link.
 
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "grove/peer/link_table.h"
@@ -20,6 +22,7 @@ struct LinkTable::Link {
   bool has_outgoing = false;
   double outgoing_due = 0;  ///< monotonic seconds; in the future only with injected delays
   std::optional<v1::Heartbeat> outgoing_heartbeat;
+  std::set<std::string> certificates_sent;  ///< in this session
 
   std::uint64_t last_accepted = 0;        ///< newest sequence accepted from the neighbour
   std::int64_t last_weight_version = -1;  ///< of the newest link weight accepted
@@ -28,7 +31,9 @@ struct LinkTable::Link {
   std::int64_t taken_weight_version = -1;  ///< of the last link weight that the loop took
   bool took_weight = false;                ///< the loop's last call took a new link weight
   std::string last_rejection;
+  bool refused_as_duplicate = false;
   std::optional<v1::Heartbeat> received_heartbeat;
+  v1::SignedMember proof;  ///< newest entry of the neighbour, as the neighbour sent it
   std::vector<double> estimate;
 };
 

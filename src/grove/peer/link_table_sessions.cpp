@@ -13,10 +13,13 @@ v1::Hello LinkTable::hello_to(const std::string& name) const {
   hello.set_network(options_.network);
   hello.set_from(options_.self);
   hello.set_to(name);
-  hello.set_fingerprint(options_.fingerprint);
+  set_schema(options_.schema, hello);
   hello.set_float32(options_.float32);
-  if (const auto link = links_.find(name); link != links_.end())
+  if (!own_entry_.member().empty()) *hello.mutable_self() = own_entry_;
+  if (const auto link = links_.find(name); link != links_.end()) {
     hello.set_last_received(link->second->last_accepted);
+    if (!link->second->proof.member().empty()) *hello.mutable_proof() = link->second->proof;
+  }
   hello.mutable_estimate()->Add(estimate_.begin(), estimate_.end());
   return hello;
 }
@@ -25,7 +28,7 @@ std::optional<Violation> LinkTable::validate_admission(const v1::Hello& hello) c
   if (closed_) return Violation{RejectReason::unknown_peer, "this peer is leaving"};
   if (auto violation = validate(hello, {.network = options_.network,
                                         .self = options_.self,
-                                        .fingerprint = options_.fingerprint,
+                                        .schema = options_.schema,
                                         .dimension = options_.shape.dimension}))
     return violation;
   const auto link = links_.find(hello.from());
@@ -35,11 +38,25 @@ std::optional<Violation> LinkTable::validate_admission(const v1::Hello& hello) c
   if (link != links_.end() && link->second->session != 0)
     return Violation{RejectReason::duplicate_peer,
                      fmt::format("'{}' is connected already", hello.from())};
-  if (hello.last_received() >
-      std::max(newest_sent_, newest_received_from_self_) + max_sequence_jump)
+  const std::uint64_t newest = std::max(newest_sent_, newest_received_from_self_);
+  if (options_.signer == nullptr && hello.last_received() > newest + max_sequence_jump)
     return Violation{RejectReason::absurd_sequence,
                      fmt::format("last received sequence {}", hello.last_received())};
   return std::nullopt;
+}
+
+/// The newest sequence of this peer that the neighbour can have received. A neighbour's claim never
+/// moves this peer to an epoch that it did not sign: its sequence numbers would soon be used up.
+std::uint64_t LinkTable::proven_last_received(const v1::Hello& hello) const {
+  const std::uint64_t claimed = hello.last_received();
+  if (options_.signer == nullptr) return claimed;
+  std::uint64_t epoch = epoch_of(std::max(newest_sent_, newest_received_from_self_));
+  if (epoch_of(claimed) <= epoch) return claimed;
+  const auto signed_by_self = parse_member(hello.proof());
+  if (signed_by_self && signed_by_self->name() == options_.self &&
+      options_.signer->verify(hello.proof(), options_.self))
+    epoch = std::max<std::uint64_t>(epoch, signed_by_self->epoch());
+  return epoch_of(claimed) <= epoch ? claimed : 0;
 }
 
 std::optional<Violation> LinkTable::admit(const v1::Hello& hello, std::uint64_t& session) {
@@ -56,12 +73,18 @@ std::optional<Violation> LinkTable::admit(const v1::Hello& hello, std::uint64_t&
   link->has_outgoing = false;
   link->last_weight_version = -1;  // the neighbour may have lost its latest weight
   link->outgoing_heartbeat.reset();
+  link->certificates_sent.clear();
+  store_proof(*link, hello.from(), hello.self());
+  v1::Heartbeat entries;
+  if (hello.has_self()) *entries.add_members() = hello.self();
+  if (hello.has_proof()) *entries.add_members() = hello.proof();
+  if (!validate(entries)) link->received_heartbeat = std::move(entries);
   if (collect_estimates_) link->estimate.assign(hello.estimate().begin(), hello.estimate().end());
-  newest_received_from_self_ = std::max(newest_received_from_self_, hello.last_received());
+  const std::uint64_t last_received = proven_last_received(hello);
+  newest_received_from_self_ = std::max(newest_received_from_self_, last_received);
   // The neighbour has received sequence numbers of this epoch that this process never sent to it.
   // An earlier process sent them and left no checkpoint. A new epoch keeps the two apart.
-  if (epoch_of(hello.last_received()) == epoch_of(newest_sent_) &&
-      hello.last_received() > link->last_sent)
+  if (epoch_of(last_received) == epoch_of(newest_sent_) && last_received > link->last_sent)
     newest_received_from_self_ = std::max(newest_received_from_self_, next_epoch(newest_sent_) - 1);
   changed_.notify_all();
   return std::nullopt;
@@ -70,6 +93,11 @@ std::optional<Violation> LinkTable::admit(const v1::Hello& hello, std::uint64_t&
 void LinkTable::reject(const std::string& name, const Violation& violation) {
   const std::lock_guard lock(mutex_);
   count_rejection(name, violation);
+}
+
+void LinkTable::set_refused_as_duplicate(const std::string& name, bool refused) {
+  const std::lock_guard lock(mutex_);
+  links_.at(name)->refused_as_duplicate = refused;
 }
 
 /// Logs one line per peer and reason, so a stranger cannot fill the log with invented names.
@@ -103,6 +131,10 @@ bool LinkTable::next_to_send(const std::string& name, std::uint64_t session,
   if (link.outgoing_heartbeat) {
     *envelope.mutable_heartbeat() = std::move(*link.outgoing_heartbeat);
     link.outgoing_heartbeat.reset();
+    for (v1::SignedMember& entry : *envelope.mutable_heartbeat()->mutable_members())
+      if (!entry.certificate().empty() &&
+          !link.certificates_sent.insert(entry.certificate()).second)
+        entry.clear_certificate();
   } else {
     envelope.mutable_iterate()->Swap(&link.outgoing);
     link.has_outgoing = false;
@@ -120,6 +152,12 @@ void LinkTable::store(Link& link, v1::Iterate& iterate) {
   link.has_received = true;
   ++link.counts.iterates_received;
   changed_.notify_one();
+}
+
+void LinkTable::store(Link& link, const std::string& name, v1::Heartbeat& heartbeat) {
+  if (heartbeat.members_size() > 0) store_proof(link, name, heartbeat.members(0));
+  if (link.received_heartbeat) keep_certificates(*link.received_heartbeat, heartbeat);
+  link.received_heartbeat = std::move(heartbeat);
 }
 
 bool LinkTable::deliver(const std::string& name, std::uint64_t session, v1::Envelope& envelope) {
@@ -146,7 +184,7 @@ bool LinkTable::deliver(const std::string& name, std::uint64_t session, v1::Enve
     if (!violation) store(link, *envelope.mutable_iterate());
   } else if (envelope.has_heartbeat()) {
     violation = validate(envelope.heartbeat());
-    if (!violation) link.received_heartbeat = envelope.heartbeat();
+    if (!violation) store(link, name, *envelope.mutable_heartbeat());
   } else {
     violation = Violation{RejectReason::malformed, "neither iterate nor heartbeat"};
   }

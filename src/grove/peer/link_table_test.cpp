@@ -37,8 +37,9 @@ Message plain_message(std::uint64_t sequence, const std::vector<double>& vector)
 class LinkTableTest : public ::testing::Test {
  protected:
   explicit LinkTableTest(LinkShape shape = dimension)
-      : link_table({.network = "test", .self = "b", .fingerprint = "problem", .shape = shape},
-                   logger_to(log)),
+      : link_table(
+            {.network = "test", .self = "b", .schema = {{"problem", "test"}}, .shape = shape},
+            logger_to(log)),
         shape_(shape) {
     link_table.add_link("a");
     link_table.add_link("c");
@@ -193,7 +194,7 @@ TEST_F(LinkTableTest, NamesItsProtocolWhenItRejectsAnother) {
   const auto violation = link_table.admit(hello, session);
   ASSERT_TRUE(violation);
   EXPECT_EQ(violation->reason, RejectReason::wrong_protocol);
-  EXPECT_EQ(violation->detail, "uses protocol 1, expected 2");
+  EXPECT_EQ(violation->detail, "uses protocol 2, expected 3");
   EXPECT_EQ(session, 0u);
 }
 

@@ -3,9 +3,12 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "grove/peer/peer.pb.h"
+#include "grove/peer/signer.h"
 
 namespace grove::peer {
 
@@ -15,48 +18,95 @@ struct MembersOptions {
   std::string holder;  ///< name of the peer that holds the regularizer as long as it is a member
   std::size_t expected = 1;     ///< members to wait for in the first forget_seconds
   double forget_seconds = 600;  ///< a member that is silent for longer is no longer a member
+  double tolerance = std::numeric_limits<double>::infinity();  ///< of the residuals
+  std::string problem = {};                  ///< name of the network, and the schema, as text
+  std::string data = {};                     ///< keyed digest of this peer's data
+  std::uint64_t process = 0;                 ///< drawn at random by this process
+  std::vector<std::string> neighbours = {};  ///< expected to become members
+  Signer* signer = nullptr;                  ///< null without TLS; must outlive the members
 };
 
-/// The members of the network, as one peer knows them by gossip. Each member counts its own
-/// heartbeats, and every peer forwards the newest count of each member. From these every peer
+/// A member that this peer waits for.
+struct AwaitedMember {
+  std::string name;            ///< empty: the peer knows that members are missing, but no names
+  std::size_t count = 1;       ///< of members without names
+  double silent_seconds = -1;  ///< negative: it has sent no heartbeat since this peer started
+  bool working = false;        ///< it is live, but has not converged
+};
+
+/// The members of the network, as one peer knows them by gossip. Each member counts and signs its
+/// own heartbeats, and every peer forwards the newest of each member. From these every peer
 /// determines the number of members, the holder of the regularizer and whether all have converged,
 /// without a coordinator.
+///
+/// The run is the digest of the problem and of the live members and their data. Two peers with the
+/// same run compute the same optimum. Only members of the same run count towards the stop.
 class Members {
  public:
   Members(MembersOptions options, double now);
 
   /// Counts a heartbeat of this peer and updates its phase.
   void report(double residual, bool locally_converged, std::uint64_t activations, double now);
+  void beat() { own().set_heartbeats(own().heartbeats() + 1); }  ///< without news
   void report_step(double seconds) { own().set_step_seconds(seconds); }
+  void set_epoch(std::uint32_t epoch) { own().set_epoch(epoch); }
   void merge(const v1::Heartbeat& heartbeat, double now);
-  v1::Heartbeat heartbeat(double now) const;  ///< of the live members
+  /// The signed entries of the members, this peer's first.
+  v1::Heartbeat heartbeat(double now) const;
 
   v1::Member::Phase phase() const { return own().phase(); }
-  void set_stopped() { own().set_phase(v1::Member::STOPPED); }
+  void leave() { own().set_phase(v1::Member::LEFT); }
+  const std::string& run() const { return own().run(); }
   bool everyone_stopped(double now) const;
+  /// A process with the same name and key runs, and this one must give way to it.
+  bool is_duplicate() const { return twin_advances_ >= twin_limit; }
 
-  /// The last heartbeat is older than forget_seconds, or none has arrived since the start.
+  /// The last heartbeat is older than forget_seconds, or none has arrived since the start, or the
+  /// member has left.
   bool is_gone(const std::string& name, double now) const;
-  std::size_t count(double now) const;  ///< n, including this peer
+  bool has_left(const std::string& name) const;
+  std::size_t count(double now) const;              ///< n, including this peer
+  std::vector<std::string> live(double now) const;  ///< names, including this peer
+  /// Members that are known and not live, including those that left.
+  std::vector<std::string> missing(double now) const;
+  /// Members that were never seen and whose names are unknown.
+  std::size_t unseen(double now) const;
+  std::vector<AwaitedMember> awaited(double now) const;
   std::string holder(double now) const;
   double step_seconds(const std::string& name) const;  ///< as that member measured; 0: unknown
   double worst_residual(double now) const;             ///< over the live members
+  /// Time of the newest heartbeat of a member that has not stopped; negative: there is none.
+  double last_unfinished(double now) const;
 
  private:
+  /// Old entries of an earlier process arrive in fewer heartbeats.
+  static constexpr int twin_limit = 10;
   struct Known {
     v1::Member member;
+    v1::SignedMember entry;
     double received_at = 0;
   };
   v1::Member& own() { return known_.at(options_.self).member; }
   const v1::Member& own() const { return known_.at(options_.self).member; }
+  bool is_recent(const Known& known, double now) const;
   bool is_live(const Known& known, double now) const;
   bool waiting_for_start(double now) const;
+  bool all_seen(double now) const;
+  std::size_t left() const;  ///< number of members that have left
+  bool claims(const v1::Member& member, v1::Member::Phase phase) const;
   bool all_reached(v1::Member::Phase phase, double now) const;
-  bool anyone_stopped() const;
+  bool anyone_stopped(double now) const;
+  std::string run_of(double now) const;
+  void merge_own(const v1::Member& received);
+  void merge_other(v1::Member received, const v1::SignedMember& entry, double now);
 
   MembersOptions options_;
   double started_;
   std::map<std::string, Known> known_;
+  std::set<std::string> seen_;         ///< every name that was ever a member, and the neighbours
+  std::uint64_t twin_heartbeats_ = 0;  ///< newest count of another process of this peer
+  bool twin_advanced_ = false;         ///< since the last heartbeat of this peer
+  int twin_advances_ = 0;              ///< heartbeats before which it had advanced
 };
 
 }  // namespace grove::peer

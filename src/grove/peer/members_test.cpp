@@ -4,20 +4,33 @@
 
 #include <gtest/gtest.h>
 
+#include "grove/peer/wire.h"
+
 namespace grove::peer {
 namespace {
 
 using v1::Member;
+
+std::vector<Member> entries_of(const v1::Heartbeat& heartbeat) {
+  std::vector<Member> members;
+  for (const v1::SignedMember& entry : heartbeat.members())
+    members.push_back(parse_member(entry).value_or(Member()));
+  return members;
+}
 
 /// Members on a path 0 - 1 - ... - n-1 that exchange heartbeats once per second.
 class Path {
  public:
   explicit Path(std::size_t count, double forget = 100) {
     for (std::size_t k = 0; k < count; ++k)
-      members.emplace_back(
-          MembersOptions{
-              .self = name(k), .holder = name(0), .expected = count, .forget_seconds = forget},
-          0.0);
+      members.emplace_back(MembersOptions{.self = name(k),
+                                          .holder = name(0),
+                                          .expected = count,
+                                          .forget_seconds = forget,
+                                          .tolerance = 1e-8,
+                                          .data = "data of " + name(k),
+                                          .process = k + 1},
+                           0.0);
     converged.assign(count, false);
     running.assign(count, true);
   }
@@ -109,7 +122,8 @@ TEST(Members, AcceptAMemberThatLostItsState) {
   Path path(2, 20);
   path.seconds(40);
   path.members[1] = Members(
-      {.self = "peer-1", .holder = "peer-0", .expected = 2, .forget_seconds = 20}, path.now);
+      {.self = "peer-1", .holder = "peer-0", .expected = 2, .forget_seconds = 20, .process = 9},
+      path.now);
   path.seconds(25);
   EXPECT_FALSE(path.members[0].is_gone("peer-1", path.now));
   EXPECT_EQ(path.members[0].count(path.now), 2u);
@@ -130,23 +144,121 @@ TEST(Members, IgnoreAHeartbeatCountThatJumps) {
   path.seconds(3);
   v1::Heartbeat forged;
   for (const char* name : {"peer-0", "peer-1"}) {
-    forged.add_members()->set_name(name);
-    forged.mutable_members()->rbegin()->set_heartbeats(std::uint64_t{1} << 61);
+    Member member;
+    member.set_name(name);
+    member.set_heartbeats(std::uint64_t{1} << 61);
+    forged.add_members()->set_member(member.SerializeAsString());
   }
   path.members[0].merge(forged, path.now);
-  const v1::Heartbeat sent = path.members[0].heartbeat(path.now);
-  for (const Member& member : sent.members()) EXPECT_LT(member.heartbeats(), 10u) << member.name();
+  for (const Member& member : entries_of(path.members[0].heartbeat(path.now)))
+    EXPECT_LT(member.heartbeats(), 10u) << member.name();
   path.converged = {true, true};
   path.seconds(30);
   EXPECT_EQ(path.members[1].phase(), Member::STOPPED);
+}
+
+// A peer with other data than before takes part in another computation, so what the others had
+// agreed on no longer counts.
+TEST(Members, StartOverWhenAMemberReturnsWithOtherData) {
+  Path path(3);
+  path.converged.assign(3, true);
+  path.seconds(20);
+  for (const Members& one : path.members) ASSERT_EQ(one.phase(), Member::STOPPED);
+  const std::string run = path.members[0].run();
+  path.members[2] = Members({.self = "peer-2",
+                             .holder = "peer-0",
+                             .expected = 3,
+                             .tolerance = 1e-8,
+                             .data = "other data",
+                             .process = 9},
+                            path.now);
+  path.converged[2] = false;
+  path.seconds(10);
+  for (const Members& one : path.members) EXPECT_NE(one.phase(), Member::STOPPED);
+  path.converged[2] = true;
+  path.seconds(20);
+  for (const Members& one : path.members) {
+    EXPECT_EQ(one.phase(), Member::STOPPED);
+    EXPECT_NE(one.run(), run);
+    EXPECT_EQ(one.run(), path.members[0].run());
+  }
+}
+
+// A stop that one peer remembers from an earlier run does not stop the others.
+TEST(Members, CountAStopOnlyInTheirOwnRunAndWithASmallResidual) {
+  Path path(3);
+  path.converged.assign(3, true);
+  path.running[2] = false;
+  path.seconds(5);
+  const auto claim = [&](const std::string& run, double residual) {
+    Member member;
+    member.set_name("peer-2");
+    member.set_heartbeats(static_cast<std::uint64_t>(++path.now));
+    member.set_data("data of peer-2");
+    member.set_run(run);
+    member.set_residual(residual);
+    member.set_phase(Member::STOPPED);
+    v1::Heartbeat heartbeat;
+    heartbeat.add_members()->set_member(member.SerializeAsString());
+    path.members[1].merge(heartbeat, path.now);
+    path.members[1].report(1e-9, true, 1, path.now);
+    return path.members[1].phase();
+  };
+  EXPECT_NE(claim("of an earlier run", 1e-9), Member::STOPPED);
+  const std::string run = path.members[1].run();
+  EXPECT_NE(claim(run, 1e-3), Member::STOPPED);
+  EXPECT_EQ(claim(run, 1e-9), Member::STOPPED);
+}
+
+TEST(Members, NameThoseThatAreMissingAndThoseThatLeft) {
+  Path path(4, 20);
+  path.seconds(5);
+  EXPECT_TRUE(path.members[0].missing(path.now).empty());
+  path.members[3].leave();
+  path.second();
+  path.running[3] = false;
+  path.seconds(4);
+  EXPECT_EQ(path.members[0].missing(path.now), std::vector<std::string>{"peer-3"});
+  EXPECT_TRUE(path.members[0].is_gone("peer-3", path.now));
+  EXPECT_EQ(path.members[0].live(path.now).size(), 3u);  // without waiting for 20 s
+  path.running[2] = false;
+  path.seconds(25);
+  EXPECT_EQ(path.members[0].missing(path.now), (std::vector<std::string>{"peer-2", "peer-3"}));
+}
+
+// Two processes with one name and key: exactly one of them gives way.
+TEST(Members, NoticeAnotherProcessWithTheirName) {
+  Path path(2);
+  Members twin({.self = "peer-1", .holder = "peer-0", .expected = 2, .process = 9}, 0.0);
+  for (int k = 0; k < 15; ++k) {
+    path.second();
+    twin.report(1e-2, false, 1, path.now);
+    const auto to_twin = path.members[0].heartbeat(path.now), of_twin = twin.heartbeat(path.now);
+    twin.merge(to_twin, path.now);
+    path.members[0].merge(of_twin, path.now);
+  }
+  EXPECT_TRUE(path.members[1].is_duplicate());
+  EXPECT_FALSE(twin.is_duplicate());
+}
+
+TEST(Members, DoNotMistakeAnEarlierProcessForATwin) {
+  Path path(2);
+  path.seconds(50);
+  path.members[1] = Members(
+      {.self = "peer-1", .holder = "peer-0", .expected = 2, .data = "data of peer-1"}, path.now);
+  path.seconds(50);
+  EXPECT_FALSE(path.members[1].is_duplicate());
 }
 
 TEST(Members, LimitAndForgetInventedNames) {
   Path path(2, 100);
   for (int round = 0; round < 3; ++round) {
     v1::Heartbeat invented;
-    for (int k = 0; k < 6000; ++k)
-      invented.add_members()->set_name("x" + std::to_string(6000 * round + k));
+    for (int k = 0; k < 6000; ++k) {
+      Member member;
+      member.set_name("x" + std::to_string(6000 * round + k));
+      invented.add_members()->set_member(member.SerializeAsString());
+    }
     path.members[0].merge(invented, path.now);
   }
   EXPECT_EQ(path.members[0].heartbeat(path.now).members_size(), 10'000);

@@ -42,4 +42,10 @@ Status ask_stop(const Layout::Peer& peer, const TlsIdentity& identity) {
   return success();
 }
 
+Status ask_leave(const Layout::Peer& peer, const TlsIdentity& identity) {
+  const auto reply = ask<v1::LeaveRequest, v1::LeaveReply>(peer, identity, &v1::Peer::Stub::Leave);
+  if (!reply) return reply.error();
+  return success();
+}
+
 }  // namespace grove::peer

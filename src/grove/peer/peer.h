@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "grove/base/result.h"
 
@@ -14,7 +18,25 @@ namespace grove::peer {
 
 struct PeerConfig;
 
-enum class PeerOutcome { converged, stopped, unsaved /**< the model could not be written */ };
+enum class PeerOutcome {
+  converged,
+  converged_without,  ///< some members are not part of the answer
+  peer_lost,          ///< nobody else was there, and the network had not converged
+  stopped,            ///< as asked
+  left,               ///< as asked, and the others go on without this peer
+  duplicate,          ///< another process has this peer's name and key
+  unsaved             ///< the model could not be written
+};
+std::string_view name_of(PeerOutcome outcome);
+
+/// How a peer ended.
+struct PeerEnd {
+  PeerOutcome outcome;
+  std::vector<std::string> without = {};  ///< names of the members that are missing
+  std::size_t unseen = 0;                 ///< missing members whose names are unknown
+};
+/// "peer-3, peer-5 and 2 more"; empty if nobody is missing.
+std::string missing_text(const PeerEnd& end);
 
 /// Services that the caller provides.
 struct PeerHooks {
@@ -25,9 +47,9 @@ struct PeerHooks {
 /// Runs one agent of a real network: trains with its neighbours until the network agrees to stop,
 /// or until the peer is stopped. Writes checkpoint.bin, model.json and summary.json to the state
 /// directory. An error means that the peer could not start.
-Result<PeerOutcome> run_peer(PeerConfig config, const PeerHooks& hooks);
+Result<PeerEnd> run_peer(PeerConfig config, const PeerHooks& hooks);
 
 /// The same for a peer.toml.
-Result<PeerOutcome> run_peer(const std::filesystem::path& config_file, const PeerHooks& hooks);
+Result<PeerEnd> run_peer(const std::filesystem::path& config_file, const PeerHooks& hooks);
 
 }  // namespace grove::peer

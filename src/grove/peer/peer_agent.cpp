@@ -78,11 +78,14 @@ Checkpoint PeerAgent::checkpoint() const {
   std::string state;
   state.reserve(writer.bytes().size() + checkpoint_header_bytes);
   state = writer.bytes();
-  return {.fingerprint = problem_.fingerprint,
+  return {.owner = {},
+          .run = {},
+          .members = {},
           .sequence = sequence_,
           .holds_regularizer = holds_regularizer(),
           .neighbours = names_,
           .last_received = last_received_,
+          .proofs = std::vector<std::string>(names_.size()),
           .agent = std::move(state)};
 }
 

@@ -56,14 +56,20 @@ Option labels_option(std::optional<LabelNames>& target) {
           "Data",
           [&target](std::string_view given) -> Status {
             const auto parts = split(given, ',');
-            const auto negative = parse_double(parts.front()),
-                       positive = parse_double(parts.back());
-            if (parts.size() != 2 || !negative || !positive || *negative == *positive)
-              return Error{"", fmt::format("'{}' is not possible; expected two numbers", given)};
-            return target = LabelNames{*negative, *positive}, success();
+            if (parts.size() != 2 || trim(parts.front()) == trim(parts.back()))
+              return Error{"", fmt::format("'{}' is not possible; expected two labels", given)};
+            const auto negative = parse_double(trim(parts.front())),
+                       positive = parse_double(trim(parts.back()));
+            if (negative && positive)
+              target = LabelNames{*negative, *positive};
+            else
+              target = LabelNames{
+                  .texts = {std::string(trim(parts.front())), std::string(trim(parts.back()))}};
+            return success();
           },
           [&target]() -> nlohmann::json {
             if (!target) return nullptr;
+            if (target->are_texts()) return {target->texts[0], target->texts[1]};
             return {target->negative, target->positive};
           }};
 }
@@ -197,6 +203,8 @@ Status check(const PeerConfig& config) {
                              config.training.method.name())};
   if (config.training.penalty.published_form() && !can_publish_weights(config.training))
     return Error{"", fmt::format("penalty: {}", published_weights_need)};
+  if (config.scale != 1 && config.training.weighting != Weighting::sample)
+    return Error{"", "scale: only with weighting = \"sample\"; otherwise every peer has weight 1"};
   if (config.float32 && config.training.tolerance < 1e-6)
     return Error{
         "", "float32: rounding keeps residuals above 1e-7; expected a tolerance of 1e-6 or more"};

@@ -63,12 +63,14 @@ Result<PeerConfig> read_peer_config(const std::filesystem::path& path);
 /// The part of the problem that one peer has, from its own data.
 struct PeerProblem {
   std::shared_ptr<const Objective> objective;
-  Regularizer regularizer;     ///< r, at every peer
-  DruidOptions method;         ///< with edge coupling
-  int work = 1;                ///< E_i; the first one with `work = auto`
-  bool measures_work = false;  ///< E_i follows measured times (`work = auto`)
-  Index features = 0;          ///< without the intercept
-  std::string fingerprint;     ///< text that must be equal at all peers
+  Regularizer regularizer;                  ///< r, at every peer
+  DruidOptions method;                      ///< with edge coupling
+  int work = 1;                             ///< E_i; the first one with `work = auto`
+  bool measures_work = false;               ///< E_i follows measured times (`work = auto`)
+  Index features = 0;                       ///< without the intercept
+  Schema schema = {};                       ///< settings that must be equal at all peers
+  std::string data = {};                    ///< digest of this peer's data and their weight
+  std::optional<ColumnNames> columns = {};  ///< in the order of the coefficients
 
   bool shares_regularizer() const;  ///< every peer applies a share of r; there is no holder
   LinkShape link_shape() const;

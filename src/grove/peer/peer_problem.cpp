@@ -1,7 +1,11 @@
 #include <algorithm>
+#include <numeric>
 
+#include "grove/base/bytes.h"
 #include "grove/base/text.h"
 #include "grove/data/dataset.h"
+#include "grove/data/digest.h"
+#include "grove/data/labels.h"
 #include "grove/peer/peer_config.h"
 #include "grove/setup/instance.h"
 #include "grove/setup/method_setup.h"
@@ -9,18 +13,39 @@
 namespace grove::peer {
 namespace {
 
+/// Sorts the columns of a CSV file by name, so that sites whose files have another order agree.
+void align_columns(Dataset& shard) {
+  if (!shard.columns || std::ranges::is_sorted(shard.columns->features)) return;
+  auto& names = shard.columns->features;
+  Eigen::PermutationMatrix<Eigen::Dynamic> to(shard.samples.dimension());
+  std::vector<Index> order(names.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, {}, [&](Index column) { return names[column]; });
+  for (std::size_t k = 0; k < order.size(); ++k) to.indices()[order[k]] = static_cast<int>(k);
+  if (auto* sparse = std::get_if<SparseRows>(&shard.samples.features))
+    static_cast<Eigen::SparseMatrix<double, Eigen::RowMajor, std::int32_t>&>(*sparse) =
+        Eigen::SparseMatrix<double, Eigen::RowMajor, std::int32_t>(*sparse * to.transpose());
+  else
+    std::get<DenseRows>(shard.samples.features) *= to.transpose();
+  std::ranges::sort(names);
+}
+
 Result<Dataset> load_shard(const PeerConfig& config) {
   const Config& training = config.training;
   const bool classes = is_classification(training.loss);
   const auto kind = classes && !config.labels ? TargetKind::two_classes : TargetKind::number;
-  auto shard =
-      load_dataset(training.data, kind, training.seed, {.label_column = training.label_column});
+  auto shard = load_dataset(training.data, kind, training.seed,
+                            {.label_column = training.label_column, .model_labels = config.labels});
   if (!shard) return shard.error();
   if (classes && config.labels)
     if (Status status = apply_labels(*config.labels, *shard); !status) return status.error();
+  align_columns(*shard);
   const auto features = static_cast<Index>(config.features);
   if (features > 0 && shard->samples.dimension() > features)
     return Error{"features", fmt::format("{} has {} columns; expected at most {}", training.data,
+                                         shard->samples.dimension(), features)};
+  if (features > 0 && shard->columns && shard->samples.dimension() < features)
+    return Error{"features", fmt::format("{} has {} columns; expected {}", training.data,
                                          shard->samples.dimension(), features)};
   if (features > 0) shard->samples = widen(std::move(shard->samples), features);
   return shard;
@@ -29,15 +54,58 @@ Result<Dataset> load_shard(const PeerConfig& config) {
 /// Every peer applies its share of r, unless one of them keeps the copy theta.
 bool shares_regularizer(const DruidOptions& method) { return !method.theta_penalty; }
 
-/// Describes the settings that must be equal at all peers for the network to have one solution.
-std::string describe(const PeerConfig& config, const DruidOptions& method, Index dimension) {
+/// The settings of the data: what its columns and labels mean.
+Schema schema_of_data(const PeerConfig& config, const Dataset& shard) {
+  Schema schema{{"features", std::to_string(shard.samples.dimension())}};
+  if (shard.columns)
+    schema.push_back({std::string(columns_key), columns_value(shard.columns->features)});
+  if (shard.columns && !shard.columns->label.empty())
+    schema.push_back({"label-column", shard.columns->label});
+  if (config.labels)
+    schema.push_back(
+        {"labels", label_text(*config.labels, false) + " and " + label_text(*config.labels, true)});
+  if (config.training.weighting == Weighting::sample)
+    schema.push_back(
+        {std::string(scale_per_row_key),
+         fmt::format("{:.9g}", config.scale / static_cast<double>(shard.samples.count()))});
+  return schema;
+}
+
+/// The settings of the problem, for the network to have one solution and one end.
+Schema schema_of_problem(const PeerConfig& config, const DruidOptions& method) {
   Config training = config.training;
-  std::string text = fmt::format("dimension={} holder={}", dimension, config.holder);
+  Schema schema{{"holder", config.holder}};
   for (const Option& option : options_of(training))
-    for (const std::string_view name :
-         {"loss", "l1", "l2", "constraint", "regularizer", "weighting", "intercept", "penalty"})
-      if (option.name == name) text += fmt::format(" {}={}", name, option.get().dump());
-  return shares_regularizer(method) ? text + " shared" : text;
+    for (const std::string_view name : {"loss", "l1", "l2", "constraint", "regularizer",
+                                        "weighting", "intercept", "penalty", "tolerance"})
+      if (option.name == name) {
+        const auto value = option.get();
+        schema.push_back(
+            {option.name, value.is_string() ? value.get<std::string>() : value.dump()});
+      }
+  schema.push_back({"regularizer-at", shares_regularizer(method) ? "every peer" : "holder"});
+  return schema;
+}
+
+/// SHA-256 of the samples as the peer uses them, and of their weight.
+std::string digest_of(const Samples& samples, double scale) {
+  constexpr std::size_t block_bytes = 1 << 16;
+  Sha256 digest;
+  ByteWriter block;
+  block.put(scale);
+  block.put(static_cast<std::int64_t>(samples.dimension()));
+  for (Index row = 0; row < samples.count(); ++row) {
+    block.put(static_cast<std::int64_t>(-1));  // no column: a new row
+    block.put(samples.targets[row]);
+    for_each_nonzero(samples, row, [&](Index column, double value) {
+      block.put(static_cast<std::int64_t>(column));
+      block.put(value);
+    });
+    if (block.bytes().size() < block_bytes && row + 1 < samples.count()) continue;
+    digest.update(block.bytes());
+    block = {};
+  }
+  return digest.finish();
 }
 
 /// An instance with this peer as its only agent, for the set-up of the method.
@@ -65,6 +133,9 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
   auto shard = load_shard(config);
   if (!shard) return shard.error();
   if (!config.labels) config.labels = shard->labels;
+  Schema schema = schema_of_data(config, *shard);
+  std::string data = digest_of(shard->samples, config.scale);
+  const auto columns = shard->columns;
   auto instance = single_agent_instance(config, std::move(*shard));
   if (!instance) return instance.error();
   config.training.agents = 1;
@@ -74,6 +145,8 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
   if (!setup) return setup.error();
   config.training = setup->resolved;
   const auto& method = std::get<DruidOptions>(setup->options[0]);
+  const Schema problem = schema_of_problem(config, method);
+  schema.insert(schema.begin(), problem.begin(), problem.end());
   return PeerProblem{
       .objective = instance->objectives[0],
       .regularizer = instance->regularizer,
@@ -82,7 +155,9 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
       // Only for the agent that stops local steps early, which can be given too many.
       .measures_work = automatic && published_form(method) != nullptr,
       .features = instance->features,
-      .fingerprint = describe(config, method, instance->dimension())};
+      .schema = std::move(schema),
+      .data = std::move(data),
+      .columns = columns};
 }
 
 bool PeerProblem::shares_regularizer() const { return peer::shares_regularizer(method); }

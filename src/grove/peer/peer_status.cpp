@@ -69,6 +69,8 @@ json to_json(const PeerStatus& status) {
       {"network_residual", number_or_null(status.network_residual)},
       {"members", status.members},
       {"holder", status.holder},
+      {"run", status.run},
+      {"waiting_for", status.waiting_for},
       {"work", status.work},
       {"work_reason", status.work_reason},
       {"links_raised", status.links_raised},

@@ -21,6 +21,8 @@ struct PeerStatus {
   double network_residual = 0;  ///< the largest of all known members
   std::size_t members = 0;
   std::string holder;
+  std::string run;               ///< digest of the problem, the live members and their data
+  std::string waiting_for;       ///< for whom and how long; empty: for nobody
   int work = 1;                  ///< E_i
   std::string work_reason;       ///< empty if the configuration gives E_i
   double links_raised = 1;       ///< factor by which the safeguard has multiplied the link weights

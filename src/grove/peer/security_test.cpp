@@ -100,13 +100,13 @@ TEST_F(Rejects, HellosOfAnotherProblemNetworkOrProtocolOrWithImpossibleNumbers) 
     EXPECT_EQ(b.rejected("a", reason), 1u) << name_of(reason);
   };
   expect_rejected(RejectReason::wrong_problem,
-                  [](auto& hello) { hello.set_fingerprint("another"); });
+                  [](auto& hello) { hello.mutable_schema(0)->set_value("another"); });
   expect_rejected(RejectReason::wrong_network, [](auto& hello) { hello.set_network("elm"); });
   expect_rejected(RejectReason::wrong_protocol, [](auto& hello) { hello.set_protocol(99); });
   expect_rejected(RejectReason::absurd_sequence,
                   [](auto& hello) { hello.set_last_received(max_sequence); });
   expect_rejected(RejectReason::wrong_dimension, [](auto& hello) { hello.add_estimate(1); });
-  EXPECT_TRUE(b.log->has("another"));  // the log contains the other fingerprint
+  EXPECT_TRUE(b.log->has("problem is 'another' at a and 'test' at b")) << b.log->text();
   expect_untouched();
 }
 

@@ -15,8 +15,13 @@ class Server::Service final : public v1::Peer::Service {
   using Stream = grpc::ServerReaderWriter<v1::Envelope, v1::Envelope>;
 
  public:
-  Service(LinkTable& links, StreamRegistry& streams, ServerHandlers handlers, bool secure)
-      : links_(links), streams_(streams), handlers_(std::move(handlers)), secure_(secure) {}
+  Service(LinkTable& links, StreamRegistry& streams, ServerHandlers handlers, std::string name,
+          bool secure)
+      : links_(links),
+        streams_(streams),
+        handlers_(std::move(handlers)),
+        name_(std::move(name)),
+        secure_(secure) {}
 
   grpc::Status Link(grpc::ServerContext* context, Stream* stream) override {
     const auto cancel = [context] { context->TryCancel(); };
@@ -39,6 +44,15 @@ class Server::Service final : public v1::Peer::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status Leave(grpc::ServerContext* context, const v1::LeaveRequest*,
+                     v1::LeaveReply*) override {
+    if (secure_ && !certified(*context, operator_name) && !certified(*context, name_))
+      return {grpc::StatusCode::PERMISSION_DENIED,
+              "only the operator and the peer itself may take it out of the network"};
+    handlers_.leave();
+    return grpc::Status::OK;
+  }
+
  private:
   grpc::Status serve_link(grpc::ServerContext& context, Stream& stream, std::uint64_t stream_id) {
     v1::Envelope envelope;
@@ -49,7 +63,10 @@ class Server::Service final : public v1::Peer::Service {
       return rejected("", {RejectReason::wrong_name, "the certificate carries another name"});
     std::uint64_t session = 0;
     if (const auto violation = links_.admit(hello, session))
-      return {grpc::StatusCode::FAILED_PRECONDITION, violation->detail};
+      return {violation->reason == RejectReason::duplicate_peer
+                  ? grpc::StatusCode::ALREADY_EXISTS
+                  : grpc::StatusCode::FAILED_PRECONDITION,
+              violation->detail};
     streams_.confirm(stream_id);
     const std::string name = hello.from();
     *envelope.mutable_hello() = links_.hello_to(name);
@@ -71,6 +88,7 @@ class Server::Service final : public v1::Peer::Service {
   LinkTable& links_;
   StreamRegistry& streams_;
   ServerHandlers handlers_;
+  std::string name_;
   bool secure_;
 };
 
@@ -94,7 +112,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerSettings& settings, Li
                                               ServerHandlers handlers) {
   auto server = std::unique_ptr<Server>(new Server);
   server->service_ = std::make_unique<Service>(links, server->streams_, std::move(handlers),
-                                               settings.identity.secure());
+                                               settings.name, settings.identity.secure());
   grpc::ServerBuilder builder;
   builder.AddListeningPort(settings.listen, server_credentials(settings.identity), &server->port_);
   builder.RegisterService(server->service_.get());

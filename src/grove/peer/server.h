@@ -14,6 +14,7 @@
 namespace grove::peer {
 
 struct ServerSettings {
+  std::string name;    ///< of this peer
   std::string listen;  ///< host:port; port 0 picks a free one
   TlsIdentity identity;
   LinkShape shape;
@@ -24,6 +25,7 @@ struct ServerSettings {
 struct ServerHandlers {
   std::function<std::string()> status_json;
   std::function<void()> stop;
+  std::function<void()> leave = [] {};
 };
 
 /// Serves neighbours' links, status requests and the operator.

@@ -10,9 +10,9 @@
 
 namespace grove::peer {
 
-StateFolder::StateFolder(std::filesystem::path folder, std::string fingerprint,
+StateFolder::StateFolder(std::filesystem::path folder, CheckpointOwner owner,
                          std::shared_ptr<spdlog::logger> log)
-    : folder_(std::move(folder)), fingerprint_(std::move(fingerprint)), log_(std::move(log)) {}
+    : folder_(std::move(folder)), owner_(std::move(owner)), log_(std::move(log)) {}
 
 StateFolder::~StateFolder() {
   if (lock_ >= 0) ::close(lock_);
@@ -29,7 +29,7 @@ Status StateFolder::open() {
 }
 
 std::optional<Checkpoint> StateFolder::find() {
-  auto found = find_checkpoint(checkpoint_file(), fingerprint_);
+  auto found = find_checkpoint(checkpoint_file(), owner_);
   if (!found.error.empty()) log_->warn("{}", found.error);
   return std::move(found.checkpoint);
 }
@@ -39,7 +39,13 @@ void StateFolder::reject(const std::string& reason) {
              set_aside(checkpoint_file()));
 }
 
+void StateFolder::discard_model() {
+  std::error_code ignored;
+  std::filesystem::remove(folder_ / "model.json", ignored);
+}
+
 bool StateFolder::save(Checkpoint checkpoint) {
+  checkpoint.owner = owner_;
   const Status status = write_checkpoint(checkpoint_file(), std::move(checkpoint));
   const std::string now = status ? "" : status.error().text();
   if (now != error_) {
@@ -52,24 +58,24 @@ bool StateFolder::save(Checkpoint checkpoint) {
   return error_.empty();
 }
 
-Status StateFolder::write_results(const PeerConfig& config, const PeerProblem& problem,
-                                  const Vector& answer, const std::string& phase,
-                                  nlohmann::json summary) const {
+Status StateFolder::write_model(const PeerConfig& config, const PeerProblem& problem,
+                                const Vector& answer) const {
   ObjectiveScratch scratch;
   Model model{
       .version = version,
       .loss = config.training.loss,
       .coefficients = answer.head(problem.features),
       .labels = config.labels,
+      .columns = problem.columns,
       .l1 = config.training.l1,
       .l2 = config.training.l2,
       .objective = problem.objective->evaluate(answer, Batch::all(), nullptr, nullptr, scratch) +
                    problem.regularizer.value(answer)};
   if (config.training.intercept) model.intercept = answer[problem.features];
-  summary["outcome"] = phase == "done" ? "converged" : "stopped";
-  if (Status status = write_file_atomically(folder_ / "model.json", to_json(model).dump(1) + "\n");
-      !status)
-    return status;
+  return write_file_atomically(folder_ / "model.json", to_json(model).dump(1) + "\n");
+}
+
+Status StateFolder::write_summary(const nlohmann::json& summary) const {
   return write_file_atomically(folder_ / "summary.json", summary.dump(1) + "\n");
 }
 

@@ -19,7 +19,7 @@ namespace grove::peer {
 /// stop the peer.
 class StateFolder {
  public:
-  StateFolder(std::filesystem::path folder, std::string fingerprint,
+  StateFolder(std::filesystem::path folder, CheckpointOwner owner,
               std::shared_ptr<spdlog::logger> log);
   ~StateFolder();
   StateFolder(const StateFolder&) = delete;
@@ -29,17 +29,18 @@ class StateFolder {
   std::optional<Checkpoint> find();
   void reject(const std::string& reason);  ///< renames the checkpoint
   bool save(Checkpoint checkpoint);
+  void discard_model();  ///< of an earlier run: it is not the answer of this one
   const std::string& error() const { return error_; }  ///< of the last save; empty: none
 
-  /// Writes model.json and summary.json.
-  Status write_results(const PeerConfig& config, const PeerProblem& problem, const Vector& answer,
-                       const std::string& phase, nlohmann::json summary) const;
+  Status write_model(const PeerConfig& config, const PeerProblem& problem,
+                     const Vector& answer) const;
+  Status write_summary(const nlohmann::json& summary) const;
 
  private:
   std::filesystem::path checkpoint_file() const { return folder_ / "checkpoint.bin"; }
 
   std::filesystem::path folder_;
-  std::string fingerprint_;
+  CheckpointOwner owner_;
   std::shared_ptr<spdlog::logger> log_;
   std::string error_;
   int lock_ = -1;  ///< file descriptor

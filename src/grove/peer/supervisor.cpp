@@ -19,6 +19,7 @@ namespace {
 constexpr double restart_after_seconds = 0.3;
 constexpr double quick_exit_seconds = 2;
 constexpr int max_quick_exits = 5;
+constexpr int exit_without_members = 6;  ///< exit code of `grove peer`
 
 /// Reads the outcome from the summary that a peer writes when it ends.
 bool converged(const Layout::Peer& peer) {
@@ -81,6 +82,10 @@ void Supervisor::poll(double now) {
 
 void Supervisor::record_exit(std::size_t peer, int wait_status, double now) {
   Child& child = children_[peer];
+  if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == exit_without_members) {
+    child.state = State::without;
+    return;
+  }
   if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) {
     child.state = converged(layout_.peers[peer]) ? State::converged : State::stopped;
     return;
@@ -106,6 +111,12 @@ bool Supervisor::any_running() const {
 bool Supervisor::all_converged() const {
   return std::ranges::all_of(children_,
                              [](const Child& child) { return child.state == State::converged; });
+}
+
+bool Supervisor::all_converged_or_without() const {
+  return std::ranges::all_of(children_, [](const Child& child) {
+    return child.state == State::converged || child.state == State::without;
+  });
 }
 
 bool Supervisor::any_failed() const {

@@ -14,7 +14,7 @@ namespace grove::peer {
 /// them.
 class Supervisor {
  public:
-  enum class State { running, waiting, converged, stopped, failed };
+  enum class State { running, waiting, converged, stopped, failed, without /**< members */ };
 
   Supervisor(const Layout& layout, std::filesystem::path program);
   ~Supervisor();  ///< ends the running processes
@@ -24,6 +24,7 @@ class Supervisor {
   State state(std::size_t peer) const { return children_[peer].state; }
   int restarts(std::size_t peer) const { return children_[peer].restarts; }
   bool all_converged() const;
+  bool all_converged_or_without() const;  ///< some of them without some members
   bool any_failed() const;  ///< could not start, ended with an error, or crashed repeatedly
   void terminate();         ///< sends SIGTERM to all processes, once
 

@@ -40,7 +40,11 @@ class Endpoint {
         identity_(identity_of(name)),
         link_table(complete(name, std::move(options)), logger_to(log)) {
     server = std::move(*Server::start(
-        {.listen = listen, .identity = identity_, .shape = test_dimension, .neighbours = 4},
+        {.name = name,
+         .listen = listen,
+         .identity = identity_,
+         .shape = test_dimension,
+         .neighbours = 4},
         link_table, {.status_json = [] { return "{}"; }, .stop = [this] { stopped = true; }}));
   }
   ~Endpoint() {
@@ -96,7 +100,7 @@ class Endpoint {
   static LinkTableOptions complete(const std::string& name, LinkTableOptions options) {
     options.network = "test";
     options.self = name;
-    if (options.fingerprint.empty()) options.fingerprint = "problem";
+    if (options.schema.empty()) options.schema = {{"problem", "test"}};
     options.shape.dimension = test_dimension;
     return options;
   }

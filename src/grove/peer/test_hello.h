@@ -13,7 +13,7 @@ inline v1::Hello hello_from(const std::string& name, std::uint64_t last_received
   hello.set_network("test");
   hello.set_from(name);
   hello.set_to("b");
-  hello.set_fingerprint("problem");
+  set_schema({{"problem", "test"}}, hello);
   hello.set_last_received(last_received);
   return hello;
 }

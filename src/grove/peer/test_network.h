@@ -71,13 +71,12 @@ class InProcessNetwork {
   void start(std::size_t k, const std::optional<Checkpoint>& checkpoint = {}) {
     Process& peer = peers_[k];
     const PeerProblem& problem = problems_[k];
-    peer.link_table =
-        std::make_unique<LinkTable>(LinkTableOptions{.network = "in-process",
-                                                     .self = name(k),
-                                                     .fingerprint = problem.fingerprint,
-                                                     .shape = problem.link_shape(),
-                                                     .accept_new = true},
-                                    logger_to(peer.log));
+    peer.link_table = std::make_unique<LinkTable>(LinkTableOptions{.network = "in-process",
+                                                                   .self = name(k),
+                                                                   .schema = problem.schema,
+                                                                   .shape = problem.link_shape(),
+                                                                   .accept_new = true},
+                                                  logger_to(peer.log));
     peer.agent = std::make_unique<PeerAgent>(
         problem, name(k), 1, PeerStart{Vector::Zero(problem.objective->dimension()), false});
     if (checkpoint && !peer.agent->restore(*checkpoint)) FAIL() << "a checkpoint was rejected";

@@ -77,8 +77,10 @@ TEST(Transport, TransfersIteratesAndHeartbeatsBothWays) {
   const std::vector<double> from_a{1, 2}, from_b{3, 4};
   pair.a.link_table.send("b", message_of(7, from_a));
   pair.b.link_table.send("a", message_of(9, from_b));
+  v1::Member member;
+  member.set_name("a");
   v1::Heartbeat heartbeat;
-  heartbeat.add_members()->set_name("a");
+  heartbeat.add_members()->set_member(member.SerializeAsString());
   pair.a.link_table.publish(heartbeat);
   ASSERT_TRUE(pair.a.link_table.wait_for_all(monotonic_seconds() + 120));
   ASSERT_TRUE(pair.b.link_table.wait_for_all(monotonic_seconds() + 120));

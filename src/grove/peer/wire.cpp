@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -13,6 +14,9 @@
 
 namespace grove::peer {
 namespace {
+
+constexpr int max_settings = 64;
+constexpr std::size_t max_entry_bytes = 1 << 10;
 
 /// Returns false for NaN as well.
 template <class Number>
@@ -46,6 +50,37 @@ bool is_peer_name(std::string_view name) {
          name.back() != '-' && std::ranges::all_of(name, plain);
 }
 
+Schema schema_of(const v1::Hello& hello) {
+  Schema schema;
+  for (const v1::Setting& setting : hello.schema())
+    schema.push_back({setting.key(), setting.value()});
+  return schema;
+}
+
+void set_schema(const Schema& schema, v1::Hello& hello) {
+  for (const auto& [key, value] : schema) {
+    v1::Setting& setting = *hello.add_schema();
+    setting.set_key(key);
+    setting.set_value(value);
+  }
+}
+
+namespace {
+
+/// The detail names both peers, because both ends read it.
+std::optional<Violation> validate_schema(const v1::Hello& hello, const ExpectedHello& expected) {
+  if (hello.schema_size() > max_settings)
+    return Violation{RejectReason::malformed, fmt::format("{} settings", hello.schema_size())};
+  const auto difference = first_difference(expected.schema, schema_of(hello));
+  if (!difference) return std::nullopt;
+  return Violation{RejectReason::wrong_problem,
+                   fmt::format("{} is '{}' at {} and '{}' at {}", printable(difference->key),
+                               printable(difference->other), hello.from(),
+                               printable(difference->own), expected.self)};
+}
+
+}  // namespace
+
 std::optional<Violation> validate(const v1::Hello& hello, const ExpectedHello& expected) {
   if (hello.protocol() != protocol_version)
     return Violation{RejectReason::wrong_protocol, fmt::format("uses protocol {}, expected {}",
@@ -58,10 +93,7 @@ std::optional<Violation> validate(const v1::Hello& hello, const ExpectedHello& e
     return Violation{RejectReason::wrong_name,
                      fmt::format("'{}' asks for '{}', but this is '{}'", printable(hello.from()),
                                  printable(hello.to()), expected.self)};
-  if (hello.fingerprint() != expected.fingerprint)
-    return Violation{RejectReason::wrong_problem,
-                     fmt::format("has problem '{}', expected '{}'", printable(hello.fingerprint()),
-                                 expected.fingerprint)};
+  if (auto violation = validate_schema(hello, expected)) return violation;
   if (hello.last_received() > max_sequence / 2)
     return Violation{RejectReason::absurd_sequence,
                      fmt::format("last received sequence {}", hello.last_received())};
@@ -156,25 +188,61 @@ std::optional<Violation> validate(const v1::LinkWeight& weight, const LinkShape&
   return std::nullopt;
 }
 
+std::optional<v1::Member> parse_member(const v1::SignedMember& entry) {
+  v1::Member member;
+  if (entry.member().size() > max_entry_bytes || !member.ParseFromString(entry.member()))
+    return std::nullopt;
+  return member;
+}
+
+void keep_certificates(v1::Heartbeat& older, v1::Heartbeat& newer) {
+  std::map<std::string, std::string> certificates;
+  for (v1::SignedMember& entry : *older.mutable_members()) {
+    if (entry.certificate().empty()) continue;
+    if (auto member = parse_member(entry))
+      certificates[member->name()] = std::move(*entry.mutable_certificate());
+  }
+  if (certificates.empty()) return;
+  for (v1::SignedMember& entry : *newer.mutable_members()) {
+    if (!entry.certificate().empty()) continue;
+    const auto member = parse_member(entry);
+    if (!member) continue;
+    if (const auto found = certificates.find(member->name()); found != certificates.end())
+      entry.set_certificate(std::move(found->second));
+  }
+}
+
+namespace {
+
+std::optional<Violation> validate(const v1::Member& member) {
+  if (!is_peer_name(member.name()))
+    return Violation{RejectReason::malformed, fmt::format("member '{}'", printable(member.name()))};
+  if (member.heartbeats() > max_sequence || member.epoch() > epoch_of(max_sequence))
+    return Violation{RejectReason::absurd_sequence,
+                     fmt::format("heartbeat {} and epoch {}", member.heartbeats(), member.epoch())};
+  // A peer that has not worked yet has an infinite residual.
+  if (std::isnan(member.residual()) || member.residual() < 0)
+    return Violation{RejectReason::not_finite, fmt::format("residual of {}", member.name())};
+  if (!std::isfinite(member.step_seconds()) || member.step_seconds() < 0)
+    return Violation{RejectReason::not_finite, fmt::format("step_seconds of {}", member.name())};
+  if (!v1::Member::Phase_IsValid(member.phase()))
+    return Violation{RejectReason::malformed,
+                     fmt::format("phase {}", static_cast<int>(member.phase()))};
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Violation> validate(const v1::Heartbeat& heartbeat) {
   if (static_cast<std::size_t>(heartbeat.members_size()) > max_members)
     return Violation{RejectReason::malformed, fmt::format("{} members", heartbeat.members_size())};
-  std::set<std::string_view> seen;
-  for (const v1::Member& member : heartbeat.members()) {
-    if (!is_peer_name(member.name()) || !seen.insert(member.name()).second)
-      return Violation{RejectReason::malformed,
-                       fmt::format("member '{}'", printable(member.name()))};
-    if (member.heartbeats() > max_sequence)
-      return Violation{RejectReason::absurd_sequence,
-                       fmt::format("heartbeat {}", member.heartbeats())};
-    // A peer that has not worked yet has an infinite residual.
-    if (std::isnan(member.residual()) || member.residual() < 0)
-      return Violation{RejectReason::not_finite, fmt::format("residual of {}", member.name())};
-    if (!std::isfinite(member.step_seconds()) || member.step_seconds() < 0)
-      return Violation{RejectReason::not_finite, fmt::format("step_seconds of {}", member.name())};
-    if (!v1::Member::Phase_IsValid(member.phase()))
-      return Violation{RejectReason::malformed,
-                       fmt::format("phase {}", static_cast<int>(member.phase()))};
+  std::set<std::string> seen;
+  for (const v1::SignedMember& entry : heartbeat.members()) {
+    const auto member = parse_member(entry);
+    if (!member) return Violation{RejectReason::malformed, "an entry of a member"};
+    if (auto violation = validate(*member)) return violation;
+    if (!seen.insert(member->name()).second)
+      return Violation{RejectReason::malformed, fmt::format("member '{}'", member->name())};
   }
   return std::nullopt;
 }

@@ -11,10 +11,11 @@
 #include "grove/base/types.h"
 #include "grove/coupling/link_weight.h"
 #include "grove/peer/peer.pb.h"
+#include "grove/peer/schema.h"
 
 namespace grove::peer {
 
-constexpr std::uint32_t protocol_version = 2;
+constexpr std::uint32_t protocol_version = 3;
 
 /// Sequence numbers are (epoch << 32) + activation within the epoch. A peer starts a new epoch when
 /// it restarts, and when it learns that its sequence numbers were used before.
@@ -25,8 +26,9 @@ constexpr std::uint64_t next_epoch(std::uint64_t sequence) {
   return (epoch_of(sequence) + 1) << epoch_shift;
 }
 constexpr std::uint64_t max_sequence = std::uint64_t{1} << 62;
-/// A neighbour may remember a later epoch of this peer than the peer itself does, but at most 2^20
-/// epochs later.
+/// A neighbour may remember a later epoch of this peer than the peer itself does. With TLS it
+/// proves the epoch with an entry that this peer signed; without, it may be at most 2^20 epochs
+/// later.
 constexpr std::uint64_t max_sequence_jump = std::uint64_t{1} << 52;
 /// Sums of squares of larger values overflow; such values are rejected like infinity.
 constexpr double max_value = 1e100;
@@ -79,7 +81,7 @@ struct Violation {
 struct ExpectedHello {
   std::string_view network;
   std::string_view self;
-  std::string_view fingerprint;
+  const Schema& schema;
   Index dimension = 0;
 };
 std::optional<Violation> validate(const v1::Hello& hello, const ExpectedHello& expected);
@@ -99,6 +101,16 @@ std::optional<Violation> validate(const v1::Iterate& iterate, const ExpectedIter
 std::optional<Violation> validate(const v1::LinkWeight& weight, const LinkShape& shape);
 
 std::optional<Violation> validate(const v1::Heartbeat& heartbeat);
+
+/// The entry without its signature; none if the bytes are not an entry.
+std::optional<v1::Member> parse_member(const v1::SignedMember& entry);
+
+/// Moves the certificates of an older heartbeat to the newer one that replaces it, because a
+/// certificate is sent once a session.
+void keep_certificates(v1::Heartbeat& older, v1::Heartbeat& newer);
+
+Schema schema_of(const v1::Hello& hello);
+void set_schema(const Schema& schema, v1::Hello& hello);
 
 /// The size limit of valid messages.
 std::size_t max_message_bytes(const LinkShape& shape);

@@ -54,8 +54,9 @@ inline bool fuzz_wire(std::string_view bytes) {
   v1::Envelope envelope;
   if (!envelope.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return false;
   if (envelope.has_hello()) {
+    const Schema schema{{"loss", "logistic"}};
     const ExpectedHello expected{
-        .network = "n", .self = "a", .fingerprint = "f", .dimension = dimension};
+        .network = "n", .self = "a", .schema = schema, .dimension = dimension};
     if (validate(envelope.hello(), expected)) return false;
     if (!is_peer_name(envelope.hello().from())) std::abort();
     return true;

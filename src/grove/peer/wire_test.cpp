@@ -14,8 +14,9 @@
 namespace grove::peer {
 namespace {
 
-constexpr ExpectedHello expected_hello{
-    .network = "oak", .self = "peer-1", .fingerprint = "loss=logistic", .dimension = 2};
+const Schema own_schema{{"loss", "logistic"}, {"columns", columns_value({"age", "bmi"})}};
+const ExpectedHello expected_hello{
+    .network = "oak", .self = "peer-1", .schema = own_schema, .dimension = 2};
 
 v1::Hello good_hello() {
   v1::Hello hello;
@@ -23,7 +24,7 @@ v1::Hello good_hello() {
   hello.set_network("oak");
   hello.set_from("peer-0");
   hello.set_to("peer-1");
-  hello.set_fingerprint("loss=logistic");
+  set_schema(own_schema, hello);
   return hello;
 }
 
@@ -56,7 +57,7 @@ TEST(Hello, IsRejectedWithTheReason) {
   hello.set_network("elm");
   EXPECT_EQ(reason_of(validate(hello, expected_hello)), RejectReason::wrong_network);
   hello = good_hello();
-  hello.set_fingerprint("loss=squared");
+  hello.mutable_schema(0)->set_value("squared");
   EXPECT_EQ(reason_of(validate(hello, expected_hello)), RejectReason::wrong_problem);
   hello = good_hello();
   hello.set_from("peer-1");  // the receiver's own name
@@ -222,25 +223,75 @@ TEST(Hello, RejectsAnEstimateOutOfRange) {
   EXPECT_EQ(reason_of(validate(hello, expected_hello)), RejectReason::not_finite);
 }
 
-TEST(Heartbeat, NamesEachMemberOnceWithAPossiblePhase) {
+/// A heartbeat with these entries, not signed.
+v1::Heartbeat heartbeat_of(const std::vector<v1::Member>& members) {
   v1::Heartbeat heartbeat;
-  heartbeat.add_members()->set_name("peer-0");
-  EXPECT_FALSE(validate(heartbeat));
-  heartbeat.mutable_members(0)->set_residual(std::nan(""));
-  EXPECT_EQ(reason_of(validate(heartbeat)), RejectReason::not_finite);
-  heartbeat.mutable_members(0)->set_residual(std::numeric_limits<double>::infinity());
-  EXPECT_FALSE(validate(heartbeat));  // before the first activation
+  for (const v1::Member& member : members)
+    heartbeat.add_members()->set_member(member.SerializeAsString());
+  return heartbeat;
+}
+
+TEST(Heartbeat, NamesEachMemberOnceWithAPossiblePhase) {
+  v1::Member member;
+  const auto violation = [&] { return validate(heartbeat_of({member})); };
+  EXPECT_EQ(reason_of(violation()), RejectReason::malformed);  // has no name
+  member.set_name("peer-0");
+  EXPECT_FALSE(violation());
+  member.set_residual(std::nan(""));
+  EXPECT_EQ(reason_of(violation()), RejectReason::not_finite);
+  member.set_residual(std::numeric_limits<double>::infinity());
+  EXPECT_FALSE(violation());  // before the first activation
   for (const double impossible : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
-    heartbeat.mutable_members(0)->set_step_seconds(impossible);
-    EXPECT_EQ(reason_of(validate(heartbeat)), RejectReason::not_finite) << impossible;
+    member.set_step_seconds(impossible);
+    EXPECT_EQ(reason_of(violation()), RejectReason::not_finite) << impossible;
   }
-  heartbeat.mutable_members(0)->set_step_seconds(0.25);
-  EXPECT_FALSE(validate(heartbeat));
-  heartbeat.mutable_members(0)->set_phase(static_cast<v1::Member::Phase>(9));
-  EXPECT_EQ(reason_of(validate(heartbeat)), RejectReason::malformed);
-  heartbeat.mutable_members(0)->set_phase(v1::Member::LOCALLY_CONVERGED);
-  heartbeat.add_members()->set_name("peer-0");
-  EXPECT_EQ(reason_of(validate(heartbeat)), RejectReason::malformed);
+  member.set_step_seconds(0.25);
+  EXPECT_FALSE(violation());
+  member.set_phase(static_cast<v1::Member::Phase>(9));
+  EXPECT_EQ(reason_of(violation()), RejectReason::malformed);
+  member.set_phase(v1::Member::LOCALLY_CONVERGED);
+  EXPECT_EQ(reason_of(validate(heartbeat_of({member, member}))), RejectReason::malformed);
+  v1::Heartbeat no_entry;
+  no_entry.add_members()->set_member("\xff");
+  EXPECT_EQ(reason_of(validate(no_entry)), RejectReason::malformed);
+}
+
+// A certificate is sent once a session; a heartbeat that nobody has read yet may contain it.
+TEST(Heartbeat, KeepsTheCertificatesOfTheOneThatItReplaces) {
+  v1::Member a, b;
+  a.set_name("a");
+  b.set_name("b");
+  v1::Heartbeat older = heartbeat_of({a, b}), newer = heartbeat_of({b});
+  older.mutable_members(0)->set_certificate("of a");
+  older.mutable_members(1)->set_certificate("of b");
+  keep_certificates(older, newer);
+  EXPECT_EQ(newer.members(0).certificate(), "of b");
+}
+
+// The text names both peers, because both ends of a link read it.
+TEST(Hello, ThatDiffersNamesTheOneSettingAndBothValues) {
+  const auto detail_of = [](const Schema& theirs) {
+    v1::Hello hello = good_hello();
+    hello.clear_schema();
+    set_schema(theirs, hello);
+    const auto violation = validate(hello, expected_hello);
+    return violation ? violation->detail : std::string();
+  };
+  EXPECT_EQ(detail_of({{"loss", "squared"}, own_schema[1]}),
+            "loss is 'squared' at peer-0 and 'logistic' at peer-1");
+  EXPECT_EQ(detail_of({own_schema[0], {"columns", columns_value({"age", "height"})}}),
+            "column 2 is 'height' at peer-0 and 'bmi' at peer-1");
+  EXPECT_EQ(detail_of({own_schema[0]}), "columns is 'none' at peer-0 and 'age?bmi' at peer-1");
+  EXPECT_EQ(detail_of({own_schema[0], own_schema[1], {"labels", "0 and 1"}}),
+            "labels is '0 and 1' at peer-0 and 'none' at peer-1");
+}
+
+TEST(Schema, ComparesTheWeightOfARowUpToTheRoundingOfConfigurations) {
+  const auto differ = [](const char* a, const char* b) {
+    return first_difference({{"scale-per-row", a}}, {{"scale-per-row", b}}).has_value();
+  };
+  EXPECT_FALSE(differ("0.0125", "0.012504"));
+  EXPECT_TRUE(differ("0.0125", "12.5"));
 }
 
 TEST(PeerName, IsAValidDnsLabel) {

@@ -1,0 +1,59 @@
+#include "grove/peer/ending.h"
+
+#include <algorithm>
+#include <array>
+
+namespace grove::peer {
+namespace {
+
+constexpr int goodbye_heartbeats = 3;  ///< sent before the end, so that the others receive one
+
+}  // namespace
+
+std::string_view name_of(PeerOutcome outcome) {
+  constexpr std::array<std::string_view, 7> names{
+      "converged", "converged_without", "peer_lost", "stopped", "left", "duplicate", "unsaved"};
+  return names[static_cast<std::size_t>(outcome)];
+}
+
+bool has_model(PeerOutcome outcome) {
+  return outcome == PeerOutcome::converged || outcome == PeerOutcome::converged_without ||
+         outcome == PeerOutcome::stopped;
+}
+
+/// A peer that was restarted after the others had ended has the network's answer in its checkpoint.
+std::optional<PeerOutcome> Ending::decide_alone(const EndingFacts& facts) const {
+  const double waited = facts.now - started_;
+  if (!had_company_ && waited >= options_.linger_seconds) {
+    if (facts.refused_as_duplicate) return PeerOutcome::duplicate;
+    if (options_.resumed == SavedPhase::stopped) return PeerOutcome::converged;
+    if (options_.resumed == SavedPhase::ready) return PeerOutcome::converged_without;
+  }
+  if (waited >= options_.forget_seconds) return PeerOutcome::peer_lost;
+  return std::nullopt;
+}
+
+std::optional<PeerOutcome> Ending::decide(const EndingFacts& facts) {
+  if (facts.duplicate) return PeerOutcome::duplicate;
+  if (facts.asked_to_stop) return PeerOutcome::stopped;
+  if (facts.phase == v1::Member::LEFT) {
+    if (++goodbyes_ >= goodbye_heartbeats) return PeerOutcome::left;
+    return std::nullopt;
+  }
+  had_company_ |= !facts.alone;
+  if (facts.alone && options_.members > 1) return decide_alone(facts);
+  if (facts.phase != v1::Member::STOPPED) {
+    stopped_since_ = -1;
+    goodbyes_ = 0;
+    return std::nullopt;
+  }
+  if (stopped_since_ < 0) stopped_since_ = facts.now;
+  if (facts.everyone_stopped) ++goodbyes_;
+  const double last_needed = std::max(stopped_since_, facts.last_unfinished);
+  if (goodbyes_ >= goodbye_heartbeats || facts.now - last_needed > options_.linger_seconds ||
+      facts.now - stopped_since_ > std::max(options_.linger_seconds, options_.forget_seconds))
+    return facts.complete ? PeerOutcome::converged : PeerOutcome::converged_without;
+  return std::nullopt;
+}
+
+}  // namespace grove::peer

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "grove/peer/checkpoint.h"
+#include "grove/peer/peer.h"
+#include "grove/peer/peer.pb.h"
+
+namespace grove::peer {
+
+/// Whether the peer has an answer of the network, or at least the one it was stopped at.
+bool has_model(PeerOutcome outcome);
+
+struct EndingOptions {
+  double linger_seconds = 30;
+  double forget_seconds = 600;
+  std::size_t members = 1;                   ///< expected
+  SavedPhase resumed = SavedPhase::working;  ///< phase of the checkpoint
+};
+
+/// The facts at a heartbeat from which a peer decides whether it ends.
+struct EndingFacts {
+  double now = 0;
+  bool asked_to_stop = false;
+  bool duplicate = false;             ///< another process signs with this peer's key
+  bool refused_as_duplicate = false;  ///< neighbours say that this peer is connected already
+  v1::Member::Phase phase = v1::Member::WORKING;
+  bool everyone_stopped = false;
+  bool complete = true;         ///< no member is missing
+  bool alone = false;           ///< no other member is live
+  double last_unfinished = -1;  ///< time of the newest heartbeat of a member that has not stopped
+};
+
+/// Decides when a peer ends, and how. A peer that has stopped stays for those that have not,
+/// because they need its messages.
+class Ending {
+ public:
+  Ending(EndingOptions options, double now) : options_(options), started_(now) {}
+
+  std::optional<PeerOutcome> decide(const EndingFacts& facts);
+
+ private:
+  std::optional<PeerOutcome> decide_alone(const EndingFacts& facts) const;
+
+  EndingOptions options_;
+  double started_;
+  double stopped_since_ = -1;
+  bool had_company_ = false;
+  int goodbyes_ = 0;
+};
+
+}  // namespace grove::peer

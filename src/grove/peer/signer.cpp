@@ -1,0 +1,126 @@
+#include "grove/peer/signer.h"
+
+#include "grove/data/digest.h"
+#include "grove/peer/certificates.h"
+#include "grove/peer/openssl_handles.h"
+
+namespace grove::peer {
+namespace {
+
+constexpr std::size_t max_certificate_bytes = 16 << 10;
+constexpr std::size_t max_signature_bytes = 1 << 10;
+constexpr std::size_t max_verified = 10'000;
+
+/// The first line keeps signatures of other contents, such as TLS handshakes, apart.
+std::string signed_bytes(const std::string& network, const std::string& member) {
+  return "grove-member/1\n" + network + "\n" + member;
+}
+
+/// Ed25519 and Ed448 have a digest of their own.
+const EVP_MD* digest_for(EVP_PKEY* key) {
+  const int kind = EVP_PKEY_get_base_id(key);
+  return kind == EVP_PKEY_ED25519 || kind == EVP_PKEY_ED448 ? nullptr : EVP_sha256();
+}
+
+const unsigned char* bytes_of(const std::string& text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+
+}  // namespace
+
+struct Signer::Keys {
+  std::string authority, certificate, secret;
+  Key key;
+};
+
+struct Signer::Verified {
+  std::string certificate;
+  Key key;  ///< public
+};
+
+Signer::Signer(const TlsIdentity& identity, std::string network) : network_(std::move(network)) {
+  set_identity(identity);
+}
+
+Signer::~Signer() = default;
+
+void Signer::set_identity(const TlsIdentity& identity) {
+  Sha256 secret;
+  secret.update("grove-data-digest/1\n");
+  secret.update(identity.key);
+  auto keys = std::make_unique<Keys>(
+      Keys{identity.ca, identity.certificate, secret.finish(), read_key(identity.key)});
+  const std::lock_guard lock(mutex_);
+  keys_ = std::move(keys);
+}
+
+v1::SignedMember Signer::sign(const v1::Member& member) const {
+  v1::SignedMember entry;
+  entry.set_member(member.SerializeAsString());
+  const std::string text = signed_bytes(network_, entry.member());
+  const std::lock_guard lock(mutex_);
+  EVP_PKEY* key = keys_->key.get();
+  const DigestContext context(EVP_MD_CTX_new());
+  std::size_t size = 0;
+  std::string signature;
+  if (EVP_DigestSignInit(context.get(), nullptr, digest_for(key), nullptr, key) == 1 &&
+      EVP_DigestSign(context.get(), nullptr, &size, bytes_of(text), text.size()) == 1) {
+    signature.resize(size);
+    if (EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
+                       bytes_of(text), text.size()) == 1)
+      signature.resize(size);
+  }
+  entry.set_signature(std::move(signature));
+  entry.set_certificate(keys_->certificate);
+  return entry;
+}
+
+/// Called with the mutex locked.
+bool Signer::admit_certificate(const std::string& name, const std::string& certificate) {
+  if (certificate.size() > max_certificate_bytes) return false;
+  if (check_certificate(certificate, keys_->authority, name)) {
+    auto chain = read_certificates(certificate);
+    Key key(X509_get_pubkey(chain.front().get()));
+    if (!key || (verified_.size() >= max_verified && !verified_.contains(name))) return false;
+    verified_[name] = {certificate, std::move(key)};
+    return true;
+  }
+  return false;
+}
+
+bool Signer::verify(const v1::SignedMember& entry, const std::string& name) {
+  if (entry.signature().empty() || entry.signature().size() > max_signature_bytes) return false;
+  const std::lock_guard lock(mutex_);
+  auto known = verified_.find(name);
+  if (!entry.certificate().empty() &&
+      (known == verified_.end() || known->second.certificate != entry.certificate())) {
+    if (!admit_certificate(name, entry.certificate())) return false;
+    known = verified_.find(name);
+  }
+  if (known == verified_.end()) return false;
+  EVP_PKEY* key = known->second.key.get();
+  const std::string text = signed_bytes(network_, entry.member());
+  const DigestContext context(EVP_MD_CTX_new());
+  const bool good =
+      EVP_DigestVerifyInit(context.get(), nullptr, digest_for(key), nullptr, key) == 1 &&
+      EVP_DigestVerify(context.get(), bytes_of(entry.signature()), entry.signature().size(),
+                       bytes_of(text), text.size()) == 1;
+  ERR_clear_error();
+  return good;
+}
+
+std::string Signer::certificate_of(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = verified_.find(name);
+  return known == verified_.end() ? std::string() : known->second.certificate;
+}
+
+std::string Signer::keyed(std::string_view digest) const {
+  const std::lock_guard lock(mutex_);
+  Sha256 result;
+  result.update(keys_->secret);
+  result.update(digest);
+  return result.finish();
+}
+
+}  // namespace grove::peer

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "grove/base/result.h"
+#include "grove/peer/peer.pb.h"
+#include "grove/peer/tls.h"
+
+namespace grove::peer {
+
+/// Signs the entries of this peer with its TLS key, and verifies those of others against the
+/// network's authority. All functions may be called by several threads.
+class Signer {
+ public:
+  /// The identity must have passed check_identity().
+  Signer(const TlsIdentity& identity, std::string network);
+  ~Signer();
+
+  /// Reads a renewed certificate and key.
+  void set_identity(const TlsIdentity& identity);
+
+  v1::SignedMember sign(const v1::Member& member) const;
+
+  /// The entry, if the named member signed it and the authority certified that name. A certificate
+  /// may be left out once it was verified.
+  bool verify(const v1::SignedMember& entry, const std::string& name);
+
+  /// The certificate with which the named member's entries were verified last; empty: none.
+  std::string certificate_of(const std::string& name) const;
+
+  /// Digest of `digest` and a secret of this peer: others can compare it, but cannot test guesses.
+  std::string keyed(std::string_view digest) const;
+
+ private:
+  struct Keys;
+  struct Verified;
+
+  bool admit_certificate(const std::string& name, const std::string& certificate);
+
+  std::string network_;
+  mutable std::mutex mutex_;
+  std::unique_ptr<Keys> keys_;
+  std::map<std::string, Verified> verified_;
+};
+
+}  // namespace grove::peer
