@@ -1,6 +1,8 @@
 #include "grove/agent/message_codec.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -111,7 +113,8 @@ TEST(MessageBuffer, DoesNotReadBeyondBytesThatWereCutOff) {
     sent.append(message);
     for (std::size_t size = 0; size < sent.size(); size += 8) {
       MessageBuffer received;
-      std::memcpy(received.receive_into(size), sent.data(), size);
+      std::copy_n(static_cast<const std::byte*>(sent.data()), size,
+                  static_cast<std::byte*>(received.receive_into(size)));
       EXPECT_FALSE(MessageBuffer::Reader(received).next()) << size;
     }
   }

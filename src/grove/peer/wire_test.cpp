@@ -142,7 +142,8 @@ std::vector<LinkWeightForm> every_form() {
 
 template <class Number>
 bool same_bits(std::span<const Number> a, std::span<const Number> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
 }
 
 TEST(LinkWeightOnTheWire, IsExactInEveryForm) {
