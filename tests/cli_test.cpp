@@ -109,7 +109,8 @@ TEST_F(CommandLine, UnknownNamesGetASuggestion) {
   expect_refused("train good.svm --config lambda.toml",
                  {"lambda.toml:2: unknown key 'lambda'; did you mean l1 or l2?"});
   EXPECT_EQ(grove("tarin").err,
-            "grove: 'tarin' is unknown; expected one of: train, predict, compare, plot, data, "
+            "grove: 'tarin' is unknown; expected one of: train, fit, summary, predict, compare, "
+            "plot, data, "
             "reproduce, theory, peer, network; did you mean train?\n");
   EXPECT_NE(grove("benchmark").err.find("did you mean compare?"), std::string::npos);
 }

@@ -32,7 +32,7 @@ void flood(const Sender::Job& job, int stream_number, const peer::CertifiedKey& 
   hello.set_network(bench_network);
   hello.set_from(sender_name(stream_number));
   hello.set_to(receiver_name);
-  set_schema(bench_schema(), hello);
+  peer::set_schema(bench_schema(), hello);
   stream->Write(envelope);
   const std::vector<double> values(static_cast<std::size_t>(job.dimension), 0.5);
   *envelope.mutable_iterate() =

@@ -4,6 +4,7 @@
 
 #include "grove/base/types.h"
 #include "grove/peer/certificates.h"
+#include "grove/peer/schema.h"
 #include "grove/peer/tls.h"
 
 namespace grove::bench {
@@ -14,7 +15,7 @@ void pin_to_core(int core);
 constexpr auto receiver_name = "receiver";
 std::string sender_name(int stream);
 constexpr auto bench_network = "bench";
-inline Schema bench_schema() { return {{"problem", "bench"}}; }
+inline peer::Schema bench_schema() { return {{"problem", "bench"}}; }
 peer::TlsIdentity identity_of(const peer::CertifiedKey& authority, const std::string& name);
 
 /// The other end of the measured streams, as a separate process on a separate core.

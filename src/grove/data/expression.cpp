@@ -113,7 +113,7 @@ class Evaluator {
     const Syntax& right = syntax.children[1];
     if (left.kind == Syntax::Kind::text) return compared(right, syntax.text, left.text);
     if (right.kind == Syntax::Kind::text) return compared(left, syntax.text, right.text);
-    const auto a = value(left), b = value(right);
+    auto a = value(left), b = value(right);
     if (!a) return a;
     if (!b) return b;
     return each(syntax, *a, *b, operation(syntax.text));
