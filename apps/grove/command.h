@@ -46,6 +46,7 @@ int execute(const Command& command, const std::map<std::string, std::string>& gi
 int fail(const Error& error);
 
 inline constexpr const char* data_summary = "list known public data sets, or get one";
+inline constexpr const char* audit_summary = "check the log of what a peer has sent";
 inline constexpr const char* network_summary = "try out a network of peers on this machine";
 inline constexpr const char* peer_summary = "run one agent of a network of machines";
 inline constexpr const char* reproduce_summary =
@@ -64,5 +65,6 @@ Command reproduce_command();
 Command theory_command();
 Command peer_command();
 Command network_command();
+Command audit_command();
 
 }  // namespace grove::app

@@ -148,6 +148,13 @@ void print_failures(const Layout& layout, const Supervisor& supervisor) {
 }
 
 int up(const NetworkSettings& settings, const Layout& layout, const peer::TlsIdentity& identity) {
+  const std::vector<json> running = ask_all(layout, identity);
+  for (std::size_t k = 0; k < running.size(); ++k)
+    if (!running[k].is_null())
+      return fail(
+          {layout.peers[k].name,
+           fmt::format("is running already, as process {}; end it with grove network down {}",
+                       running[k].at("process").get<int>(), layout.folder.string())});
   watch_for_interrupts();
   Supervisor supervisor(layout, "/proc/self/exe");
   LiveTable table(layout, !settings.outputs.quiet && ::isatty(STDERR_FILENO));

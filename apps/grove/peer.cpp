@@ -25,7 +25,7 @@ std::shared_ptr<spdlog::logger> make_log() {
 }
 
 struct PeerSettings {
-  std::string action, config_file;
+  std::string action, config_file, audit;
 };
 
 int exit_code(const peer::PeerEnd& end) {
@@ -49,6 +49,9 @@ int exit_code(const peer::PeerEnd& end) {
                  "grove: peer: another process runs with the name and key of this peer; expected "
                  "one process for each name\n");
       return transport_failed;
+    case PeerOutcome::forbidden:
+      fmt::print(stderr, "grove: peer: forbidden by {}: {}\n", end.rule, end.detail);
+      return disclosure_forbidden;
     case PeerOutcome::unsaved:
       break;
   }
@@ -77,8 +80,10 @@ int run(const PeerSettings& settings) {
   auto config = peer::read_peer_config(settings.config_file);
   if (!config) return fail(config.error());
   if (settings.action == "leave") return leave(*config);
+  if (!settings.audit.empty()) config->audit = settings.audit;
   peer::limit_process_memory();
   peer::silence_protobuf();
+  peer::raise_file_limit();
   watch_for_interrupts();
   const peer::PeerHooks hooks{.log = make_log(), .interrupted = interrupted};
   const auto end = peer::run_peer(std::move(*config), hooks);
@@ -98,6 +103,8 @@ Command peer_command() {
       {"action", "leave", "take the running peer out of its network", "Peer"}, settings->action));
   command.options.push_back(text_option(
       {"config", "FILE.toml", "configuration of the peer", "Peer"}, settings->config_file));
+  command.options.push_back(text_option(
+      {"audit", "FILE", "append a line for every message that is sent", "Peer"}, settings->audit));
   return command;
 }
 

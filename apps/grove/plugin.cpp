@@ -38,6 +38,7 @@ constexpr std::array known_commands{
     PluginCommand{"theory", theory_summary, &experiments},
     PluginCommand{"peer", peer_summary, &peers},
     PluginCommand{"network", network_summary, &peers},
+    PluginCommand{"audit", audit_summary, &peers},
 };
 
 /// Beside the program in a build folder; in the library folder where it is installed.

@@ -8,11 +8,13 @@ import json
 import math
 import os
 import pathlib
+import queue
 import random
 import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 L2 = 0.01
@@ -226,13 +228,12 @@ class Proxy:
     """A TCP proxy in front of one listening address, whose directions can be cut without closing a connection."""
 
     def __init__(self, target):
-        import threading
         host, port = target.rsplit(":", 1)
         self.target = (host, int(port))
         self.open = {"there": True, "back": True}
+        self.delay = 0  # seconds, in each direction
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
-        self.threading = threading
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
@@ -244,24 +245,39 @@ class Proxy:
             except OSError:
                 continue
             for source, sink, way in ((client, server, "there"), (server, client, "back")):
-                self.threading.Thread(target=self.forward, args=(source, sink, way), daemon=True).start()
+                threading.Thread(target=self.forward, args=(source, sink, way), daemon=True).start()
 
     def forward(self, source, sink, way):
+        late = queue.Queue(maxsize=10000)
+
+        def send():
+            try:
+                while True:
+                    due, data = late.get()
+                    time.sleep(max(0.0, due - time.monotonic()))
+                    while not self.open[way]:
+                        time.sleep(0.05)
+                    if not data:
+                        break
+                    sink.sendall(data)
+            except OSError:
+                pass
+            for end in (source, sink):
+                try:
+                    end.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+
+        threading.Thread(target=send, daemon=True).start()
         try:
             while True:
                 data = source.recv(65536)
+                late.put((time.monotonic() + self.delay, data))
                 if not data:
-                    break
-                while not self.open[way]:
-                    time.sleep(0.05)
-                sink.sendall(data)
+                    return
         except OSError:
-            pass
-        for end in (source, sink):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
+            late.put((time.monotonic(), b""))
+            return
 
 
 def put_proxies(sites):

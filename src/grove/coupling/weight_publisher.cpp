@@ -76,6 +76,12 @@ double WeightPublisher::scale(const WeightInputs& inputs) const {
          (degree * std::sin(std::numbers::pi / std::max(2.0, inputs.network_depth)));
 }
 
+bool WeightPublisher::only_diagonal(const WeightInputs& inputs) const {
+  if (own_ == PublishedHessian::full) return false;
+  return own_ == PublishedHessian::diagonal || !has_published() ||
+         inputs.weights.established() == 0;
+}
+
 /// The Hessian plus a ridge: positive definite whatever the data. A coefficient that l1 holds at
 /// zero gets a weight of the order of l1 over the size of a coefficient; without it, its dual takes
 /// very long to leave the kink of |x|. The result is blended with the neighbours' weights, so that
@@ -89,12 +95,17 @@ void WeightPublisher::blend_hessian(const WeightInputs& inputs, Matrix& result) 
   const double neighbours = static_cast<double>(inputs.weights.established());
   const double own = (neighbours > 0 ? 1 - blend : 1) * scale(inputs);
   // The sum is that of (C_i + C_j)/2: twice its mean over the links minus C_i is the mean of C_j.
+  const bool diagonal = only_diagonal(inputs);
   if (neighbours > 0) {
-    inputs.weights.sum().combine(own, inputs.hessian, 2 * blend / neighbours, result);
+    inputs.weights.sum().combine(diagonal ? 0 : own, inputs.hessian, 2 * blend / neighbours,
+                                 result);
     inputs.weights.own().add_to(-blend, result);
+  } else if (diagonal) {
+    result.setZero(x.size(), x.size());
   } else {
     result = own * inputs.hessian;
   }
+  if (diagonal) result.diagonal() += own * inputs.hessian.diagonal();
   for (Index k = 0; k < x.size(); ++k)
     result(k, k) += own * (floor[k] + (k < regularizer.regularized && x[k] == 0 ? at_zero : 0.0));
 }

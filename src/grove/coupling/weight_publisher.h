@@ -8,6 +8,13 @@
 
 namespace grove {
 
+/// How much of its own Hessian an agent publishes. Neighbours can compute it from the blend.
+enum class PublishedHessian {
+  full,
+  diagonal_first,  ///< the first weight, which blends nothing yet, contains the diagonal only
+  diagonal         ///< never more than the diagonal
+};
+
 /// An agent's present state, as far as its link weight depends on it.
 struct WeightInputs {
   const Matrix& hessian;            ///< of f_i, lower triangle
@@ -27,8 +34,9 @@ struct WeightInputs {
 /// must come to an end: limits grow with every publication.
 class WeightPublisher {
  public:
-  WeightPublisher(LinkWeightForm form, bool balance_residuals)
-      : form_(form), balance_residuals_(balance_residuals) {}
+  WeightPublisher(LinkWeightForm form, bool balance_residuals,
+                  PublishedHessian own = PublishedHessian::full)
+      : form_(form), balance_residuals_(balance_residuals), own_(own) {}
 
   bool has_published() const { return published_.size() > 0; }
   double mean_diagonal() const { return published_.diagonal().mean(); }  ///< of what was published
@@ -55,9 +63,11 @@ class WeightPublisher {
  private:
   double scale(const WeightInputs& inputs) const;
   void blend_hessian(const WeightInputs& inputs, Matrix& result);
+  bool only_diagonal(const WeightInputs& inputs) const;
 
   LinkWeightForm form_;
   bool balance_residuals_;
+  PublishedHessian own_;
   ResidualBalancing balancing_;
   Matrix published_;            ///< the matrix that C_i approximates, lower triangle
   double published_scale_ = 0;  ///< its scale

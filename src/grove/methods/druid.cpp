@@ -34,7 +34,7 @@ DruidAgent::DruidAgent(const DruidOptions& options, AgentContext context)
   auto* newton = dynamic_cast<ProximalNewton*>(solver_.get());
   assert(newton != nullptr);  // published weights are made from its Hessian
   publication_.emplace(
-      Publication{{*published_form(options), options.balance_residuals},
+      Publication{{*published_form(options), options.balance_residuals, options.published_hessian},
                   {context_.id == AgentId{0}, static_cast<double>(context_.network_size)},
                   *newton});
 }

@@ -24,7 +24,8 @@ struct DruidOptions {
   LocalModelKind local_model = LocalModelKind::augmented;
   LocalSolverOptions solver = NewtonSteps{};
   // Of published weights only:
-  bool solve_alone = true;        ///< the first activation solves the agent's own problem
+  bool solve_alone = true;  ///< the first activation solves the agent's own problem
+  PublishedHessian published_hessian = PublishedHessian::full;
   bool balance_residuals = true;  ///< raise weights that prove too small (ResidualBalancing)
 };
 

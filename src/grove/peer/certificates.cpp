@@ -97,6 +97,15 @@ Status check_identity(const CertifiedKey& own, const std::string& authority,
   return check_certificate(own.certificate, authority, name);
 }
 
+double seconds_until_expiry(const std::string& certificate) {
+  const auto chain = read_certificates(certificate);
+  int days = 0, seconds = 0;
+  if (chain.empty() ||
+      ASN1_TIME_diff(&days, &seconds, nullptr, X509_get0_notAfter(chain.front().get())) != 1)
+    return 0;
+  return static_cast<double>(days) * day_seconds + seconds;
+}
+
 Result<CertifiedKey> make_authority(const std::string& network) {
   const Key key(EVP_EC_gen("P-256"));
   const Certificate certificate(X509_new());

@@ -28,4 +28,7 @@ Status check_identity(const CertifiedKey& own, const std::string& authority,
 Status check_certificate(const std::string& certificate, const std::string& authority,
                          const std::string& name);
 
+/// Of the first certificate in the text; negative after it has expired.
+double seconds_until_expiry(const std::string& certificate);
+
 }  // namespace grove::peer

@@ -1,6 +1,7 @@
 #include "grove/peer/dialer.h"
 
 #include <algorithm>
+#include <random>
 
 #include <grpcpp/create_channel.h>
 
@@ -23,11 +24,11 @@ std::shared_ptr<grpc::Channel> channel_to(const NeighbourAddress& neighbour,
   arguments.SetMaxReceiveMessageSize(receive_limit_bytes(shape));
   // The default back-off of gRPC is slow: 5 s after 10 s without an answer.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
-                   5000);  // gRPC uses this as the timeout of a connection attempt
+  // gRPC uses this as the timeout of a connection attempt, which takes four round trips.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 25'000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 2000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 2000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   limit_read_buffers([&](const char* name, int value) { arguments.SetInt(name, value); });
@@ -35,8 +36,9 @@ std::shared_ptr<grpc::Channel> channel_to(const NeighbourAddress& neighbour,
 }
 
 Dialer::Dialer(NeighbourAddress neighbour, const TlsIdentity& identity, const LinkShape& shape,
-               LinkTable& links, std::shared_ptr<spdlog::logger> log)
-    : neighbour_(std::move(neighbour)),
+               LinkTable& links, std::shared_ptr<spdlog::logger> log, double idle_seconds)
+    : idle_seconds_(idle_seconds),
+      neighbour_(std::move(neighbour)),
       links_(links),
       log_(std::move(log)),
       stub_(v1::Peer::NewStub(channel_to(neighbour_, identity, shape))),
@@ -59,12 +61,14 @@ bool Dialer::sleep_for(double seconds) {
 
 void Dialer::keep_dialing() {
   double wait = initial_backoff_seconds;
+  std::minstd_rand random(std::random_device{}());
+  std::uniform_real_distribution<double> jitter(0.5, 1.5);  // peers that started together spread
   do {
     const double began = monotonic_seconds();
     dial_once();
     const bool lasted = monotonic_seconds() - began > max_backoff_seconds;
     wait = lasted ? initial_backoff_seconds : std::min(2 * wait, max_backoff_seconds);
-  } while (sleep_for(wait));
+  } while (sleep_for(wait * jitter(random)));
 }
 
 void Dialer::dial_once() {
@@ -74,16 +78,19 @@ void Dialer::dial_once() {
   const auto stream = stub_->Link(&context);
   v1::Envelope envelope;
   *envelope.mutable_hello() = links_.hello_to(neighbour_.name);
-  if (stream->Write(envelope) && stream->Read(&envelope)) {
+  if (links_.record(neighbour_.name, envelope) && stream->Write(envelope) &&
+      stream->Read(&envelope)) {
     std::uint64_t session = 0;
     // The certificate proves the neighbour's name, so a hello with another name is not its own.
     if (!envelope.has_hello() || envelope.hello().from() != neighbour_.name)
       links_.reject(neighbour_.name, {RejectReason::wrong_name, "answered with another name"});
     else if (!links_.admit(envelope.hello(), session)) {
-      streams_.confirm(id);
+      const auto received = [&] { streams_.extend(id, monotonic_seconds() + idle_seconds_); };
+      received();
       envelope.Clear();  // frees the estimate for the length of the session
       log_->info("connected peer={} address={}", neighbour_.name, neighbour_.address);
-      run_session(*stream, links_, neighbour_.name, session, [&] { context.TryCancel(); });
+      run_session(
+          *stream, links_, neighbour_.name, session, [&] { context.TryCancel(); }, received);
     }
     context.TryCancel();
   }

@@ -9,6 +9,7 @@
 #include "grove/peer/link_table.h"
 #include "grove/peer/peer.grpc.pb.h"
 #include "grove/peer/peer_config.h"
+#include "grove/peer/session.h"
 #include "grove/peer/stream_registry.h"
 #include "grove/peer/tls.h"
 
@@ -23,7 +24,8 @@ std::shared_ptr<grpc::Channel> channel_to(const NeighbourAddress& neighbour,
 class Dialer {
  public:
   Dialer(NeighbourAddress neighbour, const TlsIdentity& identity, const LinkShape& shape,
-         LinkTable& links, std::shared_ptr<spdlog::logger> log);
+         LinkTable& links, std::shared_ptr<spdlog::logger> log,
+         double idle_seconds = idle_timeout_seconds);
   ~Dialer();
 
   void cancel_overdue(double now) { streams_.cancel_overdue(now); }
@@ -33,6 +35,7 @@ class Dialer {
   void dial_once();
   bool sleep_for(double seconds);  ///< returns false if the dialer ends
 
+  double idle_seconds_;
   NeighbourAddress neighbour_;
   LinkTable& links_;
   std::shared_ptr<spdlog::logger> log_;

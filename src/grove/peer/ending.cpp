@@ -11,8 +11,9 @@ constexpr int goodbye_heartbeats = 3;  ///< sent before the end, so that the oth
 }  // namespace
 
 std::string_view name_of(PeerOutcome outcome) {
-  constexpr std::array<std::string_view, 7> names{
-      "converged", "converged_without", "peer_lost", "stopped", "left", "duplicate", "unsaved"};
+  constexpr std::array<std::string_view, 8> names{
+      "converged", "converged_without", "peer_lost", "stopped",
+      "left",      "duplicate",         "unsaved",   "forbidden"};
   return names[static_cast<std::size_t>(outcome)];
 }
 

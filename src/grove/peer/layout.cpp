@@ -13,6 +13,7 @@
 #include "grove/data/labels.h"
 #include "grove/network/topology.h"
 #include "grove/peer/certificates.h"
+#include "grove/peer/disclosure.h"
 #include "grove/peer/free_ports.h"
 #include "grove/peer/training_keys.h"
 #include "grove/record/plot.h"
@@ -139,6 +140,26 @@ std::string training_text(const LayoutOptions& options) {
   return text;
 }
 
+/// A try-out on one machine discloses nothing to anybody else, so the rules may be turned off
+/// there.
+std::string disclosure_text(const Config& config, const Plan& plan) {
+  for (const auto& rows : plan.shards) {
+    const Samples shard = take_rows(plan.data.samples, rows);
+    const auto violation = find_violation(
+        DisclosureRules(), {.samples = shard,
+                            .columns = plan.data.columns,
+                            .classes = is_classification(config.loss),
+                            .coefficients = shard.dimension() + (config.intercept ? 1 : 0),
+                            .members = config.agents});
+    if (violation)
+      return fmt::format(
+          "\n# Only for this try-out on one machine, which the rule {} would forbid.\n"
+          "# Sites with data of their own remove the line.\ndisclosure = \"off\"\n",
+          violation->rule);
+  }
+  return "";
+}
+
 std::string peer_toml(const LayoutOptions& options, const Plan& plan, std::size_t agent) {
   const Config& config = options.training;
   std::vector<std::string> neighbours;
@@ -167,7 +188,8 @@ std::string peer_toml(const LayoutOptions& options, const Plan& plan, std::size_
     text += fmt::format("scale = {}\n", static_cast<double>(config.agents) *
                                             static_cast<double>(plan.shards[agent].size()) /
                                             static_cast<double>(plan.data.samples.count()));
-  return text + "\n" + training_text(options) + "\nstate = \"state\"\ncheckpoint-every = 1\n";
+  return text + "\n" + training_text(options) + disclosure_text(config, plan) +
+         "\nstate = \"state\"\ncheckpoint-every = 1\n";
 }
 
 /// Creates the file with mode 600, so that other users can never read it.

@@ -17,6 +17,7 @@
 #include "grove/agent/message.h"
 #include "grove/base/random.h"
 #include "grove/base/types.h"
+#include "grove/peer/audit.h"
 #include "grove/peer/peer.pb.h"
 #include "grove/peer/signer.h"
 #include "grove/peer/wire.h"
@@ -33,7 +34,8 @@ struct LinkTableOptions {
   std::uint64_t seed = 1;  ///< of the injected faults
   double fault_loss = 0;
   double fault_delay_seconds = 0;
-  Signer* signer = nullptr;  ///< null without TLS; must outlive the table
+  Signer* signer = nullptr;   ///< null without TLS; must outlive the table
+  AuditLog* audit = nullptr;  ///< null: messages are not recorded; must outlive the table
 };
 
 /// Counters of one link, since the process started.
@@ -92,12 +94,17 @@ class LinkTable {
 
   // Called by the sessions. A session is a number; 0 means not connected.
   v1::Hello hello_to(const std::string& name) const;
+  /// Whether a caller with that name in its certificate may send a hello.
+  bool may_connect(const std::string& name) const;
   /// Starts a session with the sender of the hello, or rejects the hello. The table counts
   /// rejections and logs the first of each kind.
   std::optional<Violation> admit(const v1::Hello& hello, std::uint64_t& session);
   void reject(const std::string& name, const Violation& violation);
   void set_refused_as_duplicate(const std::string& name, bool refused);
   /// Waits for the next message to send. Returns false if the session has ended.
+  /// Records a message of this peer before it is sent. Returns false if that failed: the message
+  /// must not be sent.
+  bool record(const std::string& to, const v1::Envelope& envelope);
   bool next_to_send(const std::string& name, std::uint64_t session, v1::Envelope& envelope);
   /// Returns false if the neighbour violated the protocol and the session must end.
   bool deliver(const std::string& name, std::uint64_t session, v1::Envelope& envelope);

@@ -59,6 +59,11 @@ std::uint64_t LinkTable::proven_last_received(const v1::Hello& hello) const {
   return epoch_of(claimed) <= epoch ? claimed : 0;
 }
 
+bool LinkTable::may_connect(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  return !closed_ && (links_.contains(name) || (options_.accept_new && is_peer_name(name)));
+}
+
 std::optional<Violation> LinkTable::admit(const v1::Hello& hello, std::uint64_t& session) {
   const std::lock_guard lock(mutex_);
   if (auto violation = validate_admission(hello)) {
@@ -115,6 +120,23 @@ void LinkTable::count_rejection(const std::string& name, const Violation& violat
                violation.detail);
 }
 
+namespace {
+
+std::string_view kind_of(const v1::Envelope& envelope) {
+  if (envelope.has_hello()) return "hello";
+  if (envelope.has_heartbeat()) return "heartbeat";
+  return envelope.iterate().weights().has_update() ? "weight" : "iterate";
+}
+
+}  // namespace
+
+bool LinkTable::record(const std::string& to, const v1::Envelope& envelope) {
+  if (options_.audit == nullptr) return true;
+  if (options_.audit->record({kind_of(envelope), to, envelope.SerializeAsString()})) return true;
+  log_->error("not sent peer={}: the audit log cannot be written", to);
+  return false;
+}
+
 bool LinkTable::next_to_send(const std::string& name, std::uint64_t session,
                              v1::Envelope& envelope) {
   std::unique_lock lock(mutex_);
@@ -141,7 +163,8 @@ bool LinkTable::next_to_send(const std::string& name, std::uint64_t session,
     ++link.counts.iterates_sent;
   }
   link.counts.bytes_sent += envelope.ByteSizeLong();
-  return true;
+  lock.unlock();
+  return record(name, envelope);
 }
 
 void LinkTable::store(Link& link, v1::Iterate& iterate) {

@@ -58,6 +58,8 @@ class StatusCollector final : public prometheus::Collectable {
                 static_cast<double>(status.members)),
             one("grove_checkpoint_age_seconds", "Since the last checkpoint; -1: none",
                 MetricType::Gauge, status.checkpoint_age),
+            one("grove_certificate_expiry_seconds", "Until the certificate expires; -1: no TLS",
+                MetricType::Gauge, status.certificate_seconds),
             links("grove_link_connected", "Whether the link is up", MetricType::Gauge, status,
                   [](const LinkStatus& link) { return link.connected ? 1.0 : 0.0; }),
             links("grove_link_bytes_total", "Bytes sent and received", MetricType::Counter, status,
@@ -103,7 +105,8 @@ class StatusCollector final : public prometheus::Collectable {
 
 struct Metrics::Parts {
   Parts(const std::string& address, std::function<PeerStatus()> status)
-      : collector(std::make_shared<StatusCollector>(std::move(status))), exposer(address, 1) {}
+      : collector(std::make_shared<StatusCollector>(std::move(status))),
+        exposer({"listening_ports", address, "num_threads", "4", "request_timeout_ms", "2000"}) {}
   std::shared_ptr<StatusCollector> collector;
   prometheus::Exposer exposer;
 };

@@ -53,6 +53,28 @@ TEST(Metrics, ServeThePeersStatusToPrometheus) {
     EXPECT_NE(answer.find(line), std::string::npos) << line << "\n" << answer;
 }
 
+/// A connection that never completes its request.
+int half_sent_request(std::uint16_t port) {
+  const int file = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  ::inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+  EXPECT_EQ(::connect(file, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(::write(file, "GET /met", 8), 8);
+  return file;
+}
+
+TEST(Metrics, AreServedWhileOthersSendHalfARequest) {
+  const auto port = free_ports(1)->front();
+  const auto metrics = Metrics::serve("127.0.0.1:" + std::to_string(port), example);
+  ASSERT_TRUE(metrics) << metrics.error().text();
+  std::vector<int> files;
+  for (int k = 0; k < 12; ++k) files.push_back(half_sent_request(port));
+  EXPECT_NE(fetch("127.0.0.1", port).find("grove_members"), std::string::npos);
+  for (const int file : files) ::close(file);
+}
+
 TEST(Metrics, AreServedAtTheGivenAddressOnly) {
   const auto port = free_ports(1)->front();
   const auto metrics = Metrics::serve("127.0.0.1:" + std::to_string(port), example);

@@ -10,9 +10,10 @@
 #include <fmt/ranges.h>
 #include <spdlog/logger.h>
 
+#include "grove/peer/audit.h"
 #include "grove/peer/certificates.h"
 #include "grove/peer/clock.h"
-#include "grove/peer/dialer.h"
+#include "grove/peer/connections.h"
 #include "grove/peer/ending.h"
 #include "grove/peer/members.h"
 #include "grove/peer/metrics.h"
@@ -20,7 +21,6 @@
 #include "grove/peer/peer_config.h"
 #include "grove/peer/peer_status.h"
 #include "grove/peer/process_settings.h"
-#include "grove/peer/server.h"
 #include "grove/peer/signer.h"
 #include "grove/peer/state_folder.h"
 #include "grove/peer/waiting.h"
@@ -31,7 +31,8 @@ namespace {
 
 constexpr double max_wait_timeout_seconds = 1;
 constexpr int convergence_heartbeats = 3;  ///< for which the residual must stay below the tolerance
-constexpr double trim_seconds = 0.02;      ///< minimal time between releases of freed memory
+constexpr double expiry_reminder_seconds = 24 * 60 * 60;
+constexpr double trim_seconds = 0.02;  ///< minimal time between releases of freed memory
 
 std::string phase_name(v1::Member::Phase phase) {
   constexpr std::array names{"working", "calm", "ready", "done", "left"};
@@ -44,7 +45,7 @@ SavedPhase saved_phase(v1::Member::Phase phase) {
 }
 
 LinkTableOptions link_table_options(const PeerConfig& config, const PeerProblem& problem,
-                                    Signer* signer) {
+                                    Signer* signer, AuditLog* audit) {
   return {.network = config.network,
           .self = config.name,
           .schema = problem.schema,
@@ -54,7 +55,8 @@ LinkTableOptions link_table_options(const PeerConfig& config, const PeerProblem&
           .seed = config.training.seed,
           .fault_loss = config.fault_loss,
           .fault_delay_seconds = config.fault_delay_seconds,
-          .signer = signer};
+          .signer = signer,
+          .audit = audit};
 }
 
 MembersOptions members_options(const PeerConfig& config, const PeerProblem& problem,
@@ -76,19 +78,28 @@ MembersOptions members_options(const PeerConfig& config, const PeerProblem& prob
 
 class Peer {
  public:
-  /// The signer is null without TLS.
-  Peer(PeerConfig config, PeerProblem problem, TlsIdentity identity, std::unique_ptr<Signer> signer,
-       const PeerHooks& hooks)
+  struct Security {
+    TlsIdentity identity;
+    std::unique_ptr<Signer> signer;   ///< null without TLS
+    std::unique_ptr<AuditLog> audit;  ///< null if nothing is recorded
+  };
+
+  Peer(PeerConfig config, PeerProblem problem, Security security, const PeerHooks& hooks)
       : config_(std::move(config)),
         problem_(std::move(problem)),
-        identity_(std::move(identity)),
-        signer_(std::move(signer)),
+        signer_(std::move(security.signer)),
+        audit_(std::move(security.audit)),
         hooks_(hooks),
         started_(monotonic_seconds()),
         folder_(config_.state, {config_.network, config_.name, problem_.schema, problem_.data},
                 hooks.log),
-        links_(link_table_options(config_, problem_, signer_.get()), hooks.log),
-        members_(members_options(config_, problem_, signer_.get()), started_) {
+        links_(link_table_options(config_, problem_, signer_.get(), audit_.get()), hooks.log),
+        members_(members_options(config_, problem_, signer_.get()), started_),
+        connections_({config_, problem_.link_shape(), links_, signer_.get(), hooks.log},
+                     std::move(security.identity),
+                     {.status_json = [this] { return to_json(status()).dump(); },
+                      .stop = [this] { stop_requested_ = true; },
+                      .leave = [this] { leave_requested_ = true; }}) {
     status_.name = config_.name;
   }
   ~Peer() { stop_beating(); }
@@ -107,6 +118,10 @@ class Peer {
       const double now = monotonic_seconds();
       if (all_have_sent || now >= last_activation_ + wait_timeout_) activate(now);
       if (now >= next_heartbeat_) heartbeat(now);
+      if (const Status status = connections_.follow_certificates(now); !status) {
+        hooks_.log->error("cannot listen again: {}", status.error().text());
+        stop_requested_ = true;
+      }
     }
     stop_beating();
     return finish();
@@ -116,31 +131,17 @@ class Peer {
   Status open_network() {
     if (config_.insecure)
       hooks_.log->warn("insecure: no TLS; anyone on the network may read, join and forge");
-    const LinkShape shape = problem_.link_shape();
     for (const auto& neighbour : config_.neighbours) links_.add_link(neighbour.name);
-    auto server = Server::start({.name = config_.name,
-                                 .listen = config_.listen,
-                                 .identity = identity_,
-                                 .shape = shape,
-                                 .neighbours = config_.members + config_.neighbours.size()},
-                                links_,
-                                {.status_json = [this] { return to_json(status()).dump(); },
-                                 .stop = [this] { stop_requested_ = true; },
-                                 .leave = [this] { leave_requested_ = true; }});
-    if (!server) return server.error();
-    server_ = std::move(*server);
-    // One end of each link dials: the peer whose name comes first, or the newcomer.
-    for (const auto& neighbour : config_.neighbours)
-      if (config_.join || config_.name < neighbour.name)
-        dialers_.push_back(
-            std::make_unique<Dialer>(neighbour, identity_, shape, links_, hooks_.log));
+    if (Status status = connections_.open(); !status) return status;
     if (!config_.metrics.empty()) {
       auto metrics = Metrics::serve(config_.metrics, [this] { return status(); });
       if (!metrics) return metrics.error();
       metrics_ = std::move(*metrics);
     }
     hooks_.log->info("started name={} listen={} port={} neighbours={} tls={}", config_.name,
-                     config_.listen, server_->port(), config_.neighbours.size(), !config_.insecure);
+                     config_.listen, connections_.port(), config_.neighbours.size(),
+                     !config_.insecure);
+    connections_.warn_of_expiry();
     return success();
   }
 
@@ -306,7 +307,7 @@ class Peer {
   void heartbeat(double now) {
     next_heartbeat_ = now + config_.heartbeat_seconds;
     const std::lock_guard lock(members_mutex_);
-    cancel_overdue(now);
+    connections_.cancel_overdue(now);
     merge_heartbeats(now);
     const auto before = members_.phase();
     if (leave_requested_) members_.leave();
@@ -323,12 +324,12 @@ class Peer {
     last_beat_ = now;
     log_waiting(now);
     update_status(now);
+    if (now >= next_expiry_warning_) {
+      next_expiry_warning_ = now + expiry_reminder_seconds;
+      if (now > started_ + expiry_reminder_seconds) connections_.warn_of_expiry();
+    }
     decide_end(now);
-  }
-
-  void cancel_overdue(double now) {
-    server_->cancel_overdue(now);
-    for (const auto& dialer : dialers_) dialer->cancel_overdue(now);
+    if (!outcome_) check_members(now);
   }
 
   void merge_heartbeats(double now) {
@@ -342,7 +343,6 @@ class Peer {
     while (!beater_ended_.wait_for(lock, interval, [&] { return stop_beating_; })) {
       const double now = monotonic_seconds();
       if (now < last_beat_ + 1.5 * config_.heartbeat_seconds) continue;
-      cancel_overdue(now);
       merge_heartbeats(now);
       members_.beat();
       links_.publish(members_.heartbeat(now));
@@ -442,6 +442,15 @@ class Peer {
     return std::ranges::any_of(links_.statuses(), &LinkStatus::refused_as_duplicate);
   }
 
+  /// A network that has become too small must not go on.
+  void check_members(double now) {
+    if (!config_.disclosure.enforced() || members_.live(now).size() == 1) return;  // sends nothing
+    violation_ = find_violation(config_.disclosure, members_.count(now));
+    if (!violation_) return;
+    hooks_.log->error("forbidden rule={} detail=\"{}\"", violation_->rule, violation_->detail);
+    outcome_ = PeerOutcome::forbidden;
+  }
+
   void decide_end(double now) {
     outcome_ =
         ending_->decide({.now = now,
@@ -458,6 +467,10 @@ class Peer {
   Result<PeerEnd> finish() {
     const double now = monotonic_seconds();
     PeerEnd end{*outcome_, members_.missing(now), members_.unseen(now)};
+    if (violation_) {
+      end.rule = violation_->rule;
+      end.detail = violation_->detail;
+    }
     const bool agreed =
         end.outcome == PeerOutcome::converged || end.outcome == PeerOutcome::converged_without;
     // The answer of the agreement, unless the newest one is as good.
@@ -467,8 +480,7 @@ class Peer {
     update_status(now);
     metrics_.reset();
     links_.close();
-    dialers_.clear();
-    server_->shut_down();
+    connections_.close();
     if (!newest) status_.residual = agreed_residual_;
     hooks_.log->info("ended outcome={} activations={} residual={:.3g}{}", name_of(end.outcome),
                      agent_->activations(), status_.residual,
@@ -510,6 +522,7 @@ class Peer {
                        .seconds = now - started_,
                        .checkpoint_age = saved_at_ < 0 ? -1 : now - saved_at_,
                        .checkpoint_error = folder_.error(),
+                       .certificate_seconds = connections_.certificate_seconds(),
                        .links = links_.statuses(),
                        .strangers_rejected = links_.strangers_rejected()};
     const std::lock_guard lock(status_mutex_);
@@ -523,8 +536,8 @@ class Peer {
 
   PeerConfig config_;
   PeerProblem problem_;
-  TlsIdentity identity_;
   std::unique_ptr<Signer> signer_;
+  std::unique_ptr<AuditLog> audit_;
   const PeerHooks& hooks_;
   double started_;
   StateFolder folder_;
@@ -534,6 +547,7 @@ class Peer {
   std::unique_ptr<PeerAgent> agent_;
   std::optional<Ending> ending_;
   std::optional<PeerOutcome> outcome_;
+  std::optional<DisclosureViolation> violation_;
   std::atomic<bool> stop_requested_ = false, leave_requested_ = false;
   mutable std::mutex status_mutex_;
   PeerStatus status_;
@@ -554,14 +568,14 @@ class Peer {
   std::string waiting_;
   WaitingLog waiting_log_;
 
+  double next_expiry_warning_ = 0;
   double last_beat_ = 0;       ///< of the loop
   bool stop_beating_ = false;  ///< both guarded by the mutex of the members
   std::condition_variable beater_ended_;
   std::thread beater_;
 
   // Last, because their threads use the members above.
-  std::unique_ptr<Server> server_;
-  std::vector<std::unique_ptr<Dialer>> dialers_;
+  Connections connections_;
   std::unique_ptr<Metrics> metrics_;
 };
 
@@ -576,6 +590,21 @@ std::string missing_text(const PeerEnd& end) {
 Result<PeerEnd> run_peer(PeerConfig config, const PeerHooks& hooks) {
   auto problem = load_problem(config);
   if (!problem) return problem.error();
+  if (problem->forbidden) {
+    hooks.log->error("forbidden rule={} detail=\"{}\"; nothing was sent", problem->forbidden->rule,
+                     problem->forbidden->detail);
+    return PeerEnd{.outcome = PeerOutcome::forbidden,
+                   .rule = problem->forbidden->rule,
+                   .detail = problem->forbidden->detail};
+  }
+  if (!config.disclosure.enforced())
+    hooks.log->warn("disclosure = off: no rule of this site limits what its messages reveal");
+  std::unique_ptr<AuditLog> audit;
+  if (!config.audit.empty()) {
+    auto opened = AuditLog::open(config.audit);
+    if (!opened) return opened.error();
+    audit = std::move(*opened);
+  }
   TlsIdentity identity;
   std::unique_ptr<Signer> signer;
   if (!config.insecure) {
@@ -588,7 +617,8 @@ Result<PeerEnd> run_peer(PeerConfig config, const PeerHooks& hooks) {
       return status.error();
     signer = std::make_unique<Signer>(identity, config.network);
   }
-  return Peer(std::move(config), std::move(*problem), std::move(identity), std::move(signer), hooks)
+  return Peer(std::move(config), std::move(*problem),
+              {std::move(identity), std::move(signer), std::move(audit)}, hooks)
       .run();
 }
 

@@ -25,7 +25,8 @@ enum class PeerOutcome {
   stopped,            ///< as asked
   left,               ///< as asked, and the others go on without this peer
   duplicate,          ///< another process has this peer's name and key
-  unsaved             ///< the model could not be written
+  unsaved,            ///< the model could not be written
+  forbidden           ///< a disclosure rule forbids to take part
 };
 std::string_view name_of(PeerOutcome outcome);
 
@@ -34,6 +35,7 @@ struct PeerEnd {
   PeerOutcome outcome;
   std::vector<std::string> without = {};  ///< names of the members that are missing
   std::size_t unseen = 0;                 ///< missing members whose names are unknown
+  std::string rule = {}, detail = {};     ///< of disclosure, if the outcome is forbidden
 };
 /// "peer-3, peer-5 and 2 more"; empty if nobody is missing.
 std::string missing_text(const PeerEnd& end);

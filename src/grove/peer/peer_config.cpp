@@ -146,6 +146,48 @@ void add_running_options(PeerConfig& config, std::vector<Option>& options) {
       config.scale, positive));
 }
 
+Option allowed_columns_option(std::vector<std::string>& target) {
+  return {"disclosure.columns",
+          "[\"NAME\", ...]",
+          "the columns that may be used (all)",
+          "Disclosure",
+          [&target](std::string_view given) -> Status {
+            target.clear();
+            for (const std::string_view name : split(given, ',')) target.emplace_back(trim(name));
+            return success();
+          },
+          [&target] { return nlohmann::json(target); }};
+}
+
+void add_disclosure_options(PeerConfig& config, std::vector<Option>& options) {
+  const std::string group = "Disclosure";
+  DisclosureRules& rules = config.disclosure;
+  options.push_back(
+      {"disclosure", "off", "take part whatever the rules say; is logged", group,
+       [&rules](std::string_view given) -> Status {
+         if (given != "on" && given != "off")
+           return Error{"", fmt::format("'{}' is not possible; expected on or off", given)};
+         return rules.mode = given, success();
+       },
+       [&rules] { return nlohmann::json(rules.mode); }});
+  options.push_back(count_option(
+      {"disclosure.min-rows", "N", "fewest rows of this site (10)", group}, rules.min_rows, 0));
+  options.push_back(number_option(
+      {"disclosure.max-ratio", "R", "most coefficients, over the rows of this site (1/3)", group},
+      rules.max_ratio, Range::positive()));
+  options.push_back(
+      count_option({"disclosure.min-count", "N",
+                    "fewest rows with a class or a value of a binary column (3)", group},
+                   rules.min_count, 0));
+  options.push_back(
+      count_option({"disclosure.min-members", "N", "fewest members of the network (3)", group},
+                   rules.min_members, 0));
+  options.push_back(allowed_columns_option(rules.columns));
+  options.push_back(
+      text_option({"audit", "FILE", "append a line for every message that is sent (off)", group},
+                  config.audit));
+}
+
 void make_absolute(std::string& name, const std::filesystem::path& folder) {
   if (!name.empty() && !name.starts_with("synthetic:") && std::filesystem::path(name).is_relative())
     name = (folder / name).lexically_normal().string();
@@ -219,6 +261,7 @@ std::vector<Option> options_of(PeerConfig& config) {
                 [](const Option& option) { return !training_keys().contains(option.name); });
   add_network_options(config, options);
   add_running_options(config, options);
+  add_disclosure_options(config, options);
   return options;
 }
 
@@ -229,8 +272,8 @@ Result<PeerConfig> read_peer_config(const std::filesystem::path& path) {
   config.training.data.clear();
   if (const auto read = read_config_file(path, options_of(config)); !read) return read.error();
   const auto folder = std::filesystem::absolute(path).parent_path();
-  for (std::string* name :
-       {&config.training.data, &config.ca, &config.certificate, &config.key, &config.state})
+  for (std::string* name : {&config.training.data, &config.ca, &config.certificate, &config.key,
+                            &config.state, &config.audit})
     make_absolute(*name, folder);
   if (config.members == 0) config.members = 1 + config.neighbours.size();
   if (Status status = check(config); !status) return Error{path.string(), status.error().what};

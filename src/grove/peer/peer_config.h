@@ -11,6 +11,7 @@
 #include "grove/base/result.h"
 #include "grove/data/samples.h"
 #include "grove/methods/druid.h"
+#include "grove/peer/disclosure.h"
 #include "grove/peer/wire.h"
 #include "grove/setup/config.h"
 
@@ -50,6 +51,9 @@ struct PeerConfig {
   std::string metrics;
   bool float32 = false;
 
+  DisclosureRules disclosure;
+  std::string audit;  ///< file for a log of all messages that were sent; empty: none
+
   double fault_loss = 0;
   double fault_delay_seconds = 0;
 };
@@ -71,6 +75,7 @@ struct PeerProblem {
   Schema schema = {};                       ///< settings that must be equal at all peers
   std::string data = {};                    ///< digest of this peer's data and their weight
   std::optional<ColumnNames> columns = {};  ///< in the order of the coefficients
+  std::optional<DisclosureViolation> forbidden = {};  ///< of an enforced rule
 
   bool shares_regularizer() const;  ///< every peer applies a share of r; there is no holder
   LinkShape link_shape() const;

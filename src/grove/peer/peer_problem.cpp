@@ -135,6 +135,17 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
   if (!config.labels) config.labels = shard->labels;
   Schema schema = schema_of_data(config, *shard);
   std::string data = digest_of(shard->samples, config.scale);
+  const Index coefficients = shard->samples.dimension() + (config.training.intercept ? 1 : 0);
+  const bool few_rows =
+      !(static_cast<double>(coefficients) <=
+        DisclosureRules().max_ratio * static_cast<double>(shard->samples.count()));
+  auto forbidden =
+      find_violation(config.disclosure, {.samples = shard->samples,
+                                         .columns = shard->columns,
+                                         .classes = is_classification(config.training.loss),
+                                         .coefficients = coefficients,
+                                         .members = config.members});
+  if (!config.disclosure.enforced()) forbidden.reset();
   const auto columns = shard->columns;
   auto instance = single_agent_instance(config, std::move(*shard));
   if (!instance) return instance.error();
@@ -144,7 +155,10 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
   auto setup = set_up_method(config.training, *instance);
   if (!setup) return setup.error();
   config.training = setup->resolved;
-  const auto& method = std::get<DruidOptions>(setup->options[0]);
+  auto& method = std::get<DruidOptions>(setup->options[0]);
+  // With few rows, the rank of a Hessian would reveal their number.
+  method.published_hessian =
+      few_rows ? PublishedHessian::diagonal : PublishedHessian::diagonal_first;
   const Schema problem = schema_of_problem(config, method);
   schema.insert(schema.begin(), problem.begin(), problem.end());
   return PeerProblem{
@@ -157,7 +171,8 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
       .features = instance->features,
       .schema = std::move(schema),
       .data = std::move(data),
-      .columns = columns};
+      .columns = columns,
+      .forbidden = std::move(forbidden)};
 }
 
 bool PeerProblem::shares_regularizer() const { return peer::shares_regularizer(method); }

@@ -78,6 +78,7 @@ json to_json(const PeerStatus& status) {
       {"seconds", status.seconds},
       {"checkpoint_age", status.checkpoint_age < 0 ? json(nullptr) : json(status.checkpoint_age)},
       {"checkpoint_trouble", status.checkpoint_error},
+      {"certificate_seconds", status.certificate_seconds},
       {"neighbours", status.links.size()},
       {"connected", connected_count(status)},
       {"bytes", total_bytes(status)},

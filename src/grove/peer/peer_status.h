@@ -30,6 +30,7 @@ struct PeerStatus {
   double seconds = 0;            ///< since the start of the process
   double checkpoint_age = -1;    ///< seconds since the last checkpoint; negative: none yet
   std::string checkpoint_error;  ///< of the last attempt; empty: none
+  double certificate_seconds = -1;  ///< until the certificate expires; -1 without TLS
   std::vector<LinkStatus> links;
   std::array<std::uint64_t, reject_reason_count> strangers_rejected{};
 };

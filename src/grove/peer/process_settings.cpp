@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include <sys/resource.h>
+
 #include <google/protobuf/stubs/common.h>
 #if GOOGLE_PROTOBUF_VERSION < 4022000
 #include <google/protobuf/stubs/logging.h>
@@ -26,6 +28,13 @@ void limit_process_memory() {
   // This experiment ignores limit_read_buffers(); 5 MB more with three neighbours and d = 100,000.
   ::setenv("GRPC_EXPERIMENTS", "-tcp_read_chunks", 0);
 #endif
+}
+
+void raise_file_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 void silence_protobuf() {

@@ -58,10 +58,12 @@ TEST_F(Rejects, AnyoneWithoutACertificate) {
 }
 
 TEST_F(Rejects, AMemberThatUsesAnothersName) {
+  b.link_table.add_link("c");
   EXPECT_EQ(status_as_a(identity_of("c"), Caller::Kind::member),
             grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(b.strangers(RejectReason::wrong_name), 1u);
-  expect_untouched();
+  EXPECT_FALSE(b.connected_to("a"));
+  EXPECT_FALSE(b.connected_to("c"));
 }
 
 TEST_F(Rejects, AMemberThatIsNoNeighbour) {
@@ -202,6 +204,33 @@ TEST_F(Rejects, ACallerThatNeverSendsAHello) {
   watch.join();
   EXPECT_EQ(silent.ended_by_other(), grpc::StatusCode::CANCELLED);
   expect_untouched();
+}
+
+// Nothing of a stranger is read, so its messages take no memory.
+TEST_F(Rejects, AStrangerBeforeItReadsAnything) {
+  Caller stranger(b, identity_of("x"));
+  EXPECT_FALSE(stranger.answered());  // without having sent anything
+  EXPECT_EQ(stranger.ended_by_other(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(b.strangers(RejectReason::unknown_peer), 1u);
+}
+
+// 100 streams without a hello once used up all threads.
+TEST_F(Rejects, MoreThanTwoStreamsOfANameWithoutAHello) {
+  std::vector<std::unique_ptr<Caller>> silent;
+  for (int k = 0; k < 60; ++k) silent.push_back(std::make_unique<Caller>(b, identity_of("a")));
+  int refused = 0;
+  b.link_table.add_link("c");
+  Caller honest(b, identity_of("c"));
+  EXPECT_TRUE(honest.enters_as("c")) << b.log->text();
+  // At most two of them wait; which ones is up to the scheduler.
+  std::atomic<bool> over = false;
+  std::thread watch([&] {
+    while (!over) b.server->cancel_overdue(monotonic_seconds() + 60);
+  });
+  for (auto& one : silent) refused += one->ended_by_other() == grpc::StatusCode::RESOURCE_EXHAUSTED;
+  over = true;
+  watch.join();
+  EXPECT_GE(refused, 40);
 }
 
 TEST(Identity, IsCheckedBeforeTheFirstConnectionAndErrorsNameTheKey) {

@@ -1,5 +1,9 @@
 #include "grove/peer/server.h"
 
+#include <map>
+#include <mutex>
+#include <utility>
+
 #include <fmt/format.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server_builder.h>
@@ -15,18 +19,28 @@ class Server::Service final : public v1::Peer::Service {
   using Stream = grpc::ServerReaderWriter<v1::Envelope, v1::Envelope>;
 
  public:
-  Service(LinkTable& links, StreamRegistry& streams, ServerHandlers handlers, std::string name,
-          bool secure)
+  Service(LinkTable& links, StreamRegistry& streams, ServerHandlers handlers,
+          const ServerSettings& settings)
       : links_(links),
         streams_(streams),
         handlers_(std::move(handlers)),
-        name_(std::move(name)),
-        secure_(secure) {}
+        name_(settings.name),
+        secure_(settings.identity.secure()),
+        idle_seconds_(settings.idle_seconds) {}
 
+  /// Looks at the certificate before it reads anything: a stranger's message takes no memory, and a
+  /// name has few streams, so that threads remain for the neighbours.
   grpc::Status Link(grpc::ServerContext* context, Stream* stream) override {
+    const std::string caller = caller_name(*context);
+    if (secure_ && !links_.may_connect(caller))
+      return rejected("", {RejectReason::unknown_peer,
+                           fmt::format("'{}' is not a neighbour", printable(caller))});
+    const Waiting waiting(*this, caller);
+    if (secure_ && !waiting.admitted())
+      return {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many streams without a hello"};
     const auto cancel = [context] { context->TryCancel(); };
     const auto id = streams_.add(cancel, monotonic_seconds() + hello_timeout_seconds);
-    grpc::Status status = serve_link(*context, *stream, id);
+    grpc::Status status = serve_link(*context, *stream, id, waiting);
     streams_.remove(id);
     return status;
   }
@@ -54,7 +68,33 @@ class Server::Service final : public v1::Peer::Service {
   }
 
  private:
-  grpc::Status serve_link(grpc::ServerContext& context, Stream& stream, std::uint64_t stream_id) {
+  /// Counts a stream of the name until its hello has arrived.
+  class Waiting {
+   public:
+    Waiting(Service& service, std::string name) : service_(service), name_(std::move(name)) {
+      const std::lock_guard lock(service_.waiting_mutex_);
+      admitted_ = service_.waiting_[name_] < max_waiting_streams;
+      service_.waiting_[name_] += admitted_;
+    }
+    ~Waiting() { end(); }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    bool admitted() const { return admitted_; }
+    void end() const {
+      const std::lock_guard lock(service_.waiting_mutex_);
+      if (std::exchange(admitted_, false) && --service_.waiting_[name_] == 0)
+        service_.waiting_.erase(name_);
+    }
+
+   private:
+    static constexpr int max_waiting_streams = 2;
+    Service& service_;
+    std::string name_;
+    mutable bool admitted_ = false;
+  };
+
+  grpc::Status serve_link(grpc::ServerContext& context, Stream& stream, std::uint64_t stream_id,
+                          const Waiting& waiting) {
     v1::Envelope envelope;
     if (!stream.Read(&envelope) || !envelope.has_hello())
       return rejected("", {RejectReason::malformed, "expected a hello"});
@@ -67,14 +107,17 @@ class Server::Service final : public v1::Peer::Service {
                   ? grpc::StatusCode::ALREADY_EXISTS
                   : grpc::StatusCode::FAILED_PRECONDITION,
               violation->detail};
-    streams_.confirm(stream_id);
+    waiting.end();
+    const auto received = [&] { streams_.extend(stream_id, monotonic_seconds() + idle_seconds_); };
+    received();
     const std::string name = hello.from();
     *envelope.mutable_hello() = links_.hello_to(name);
     v1::Hello().Swap(&hello);  // frees the estimate for the length of the session
-    const bool answered = stream.Write(envelope);
+    const bool answered = links_.record(name, envelope) && stream.Write(envelope);
     envelope.Clear();
     if (answered)
-      run_session(stream, links_, name, session, [&context] { context.TryCancel(); });
+      run_session(
+          stream, links_, name, session, [&context] { context.TryCancel(); }, received);
     else
       links_.end_session(name, session);
     return grpc::Status::OK;
@@ -90,20 +133,39 @@ class Server::Service final : public v1::Peer::Service {
   ServerHandlers handlers_;
   std::string name_;
   bool secure_;
+  double idle_seconds_;
+  std::mutex waiting_mutex_;
+  std::map<std::string, int> waiting_;  ///< streams without a hello, by name of the certificate
 };
 
 namespace {
 
-/// Detects a hung neighbour or a cut connection within seconds.
+/// Silent streams are ended by idle_timeout_seconds. Keepalive only closes connections that have no
+/// stream; it must bear round trips of 5 s.
 void set_keepalive(grpc::ServerBuilder& builder) {
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 2000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 2000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 500);
   // Otherwise two processes could listen on one port, and nobody would notice the duplicate peer.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // Connections that send nothing are closed. A handshake takes three round trips.
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 20'000);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 8);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 8 << 10);
   limit_read_buffers([&](const char* name, int value) { builder.AddChannelArgument(name, value); });
+}
+
+/// Memory for the messages of all connections. gRPC buffers a message before it looks at its size,
+/// and closes connections that exceed the quota.
+std::size_t quota_bytes(const ServerSettings& settings) {
+  constexpr std::size_t fixed = 12 << 20;  // connections, heartbeats, requests
+  const LinkShape& shape = settings.shape;
+  const std::size_t weight =
+      shape.weight ? shape.weight->numbers(shape.dimension) * sizeof(float) : 0;
+  const std::size_t iterate = static_cast<std::size_t>(shape.dimension) * sizeof(double) + weight;
+  return fixed + 2 * (settings.neighbours + 1) * iterate;
 }
 
 }  // namespace
@@ -111,14 +173,15 @@ void set_keepalive(grpc::ServerBuilder& builder) {
 Result<std::unique_ptr<Server>> Server::start(const ServerSettings& settings, LinkTable& links,
                                               ServerHandlers handlers) {
   auto server = std::unique_ptr<Server>(new Server);
-  server->service_ = std::make_unique<Service>(links, server->streams_, std::move(handlers),
-                                               settings.name, settings.identity.secure());
+  server->service_ =
+      std::make_unique<Service>(links, server->streams_, std::move(handlers), settings);
   grpc::ServerBuilder builder;
   builder.AddListeningPort(settings.listen, server_credentials(settings.identity), &server->port_);
   builder.RegisterService(server->service_.get());
   builder.SetMaxReceiveMessageSize(receive_limit_bytes(settings.shape));
   grpc::ResourceQuota quota("peer");
-  quota.SetMaxThreads(static_cast<int>(2 * settings.neighbours + 16));
+  quota.SetMaxThreads(static_cast<int>(4 * settings.neighbours + 16));
+  quota.Resize(quota_bytes(settings));
   builder.SetResourceQuota(quota);
   set_keepalive(builder);
   server->server_ = builder.BuildAndStart();

@@ -8,6 +8,7 @@
 
 #include "grove/base/result.h"
 #include "grove/peer/link_table.h"
+#include "grove/peer/session.h"
 #include "grove/peer/stream_registry.h"
 #include "grove/peer/tls.h"
 
@@ -18,7 +19,8 @@ struct ServerSettings {
   std::string listen;  ///< host:port; port 0 picks a free one
   TlsIdentity identity;
   LinkShape shape;
-  std::size_t neighbours = 0;  ///< expected number; limits the number of threads
+  std::size_t neighbours = 0;                  ///< expected number; limits the number of threads
+  double idle_seconds = idle_timeout_seconds;  ///< after which a silent stream ends
 };
 
 /// Called for requests that are not from neighbours.

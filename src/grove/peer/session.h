@@ -10,7 +10,11 @@
 
 namespace grove::peer {
 
-constexpr double hello_timeout_seconds = 5;  ///< a new stream must send its hello within this time
+/// A new stream must send its hello within this time. Four round trips of 5 s precede it.
+constexpr double hello_timeout_seconds = 25;
+/// A neighbour sends heartbeats even during a long local step. A stream on which nothing arrives
+/// for this time is dead, whatever its round trip.
+constexpr double idle_timeout_seconds = 5;
 
 /// Limits one neighbour to 50,000 messages a second. Its reader pauses for the rest of each window,
 /// so the flow control of the stream slows a flooding neighbour down.
@@ -35,10 +39,11 @@ class Throttle {
 };
 
 /// Runs both directions of a stream after the hellos, until either end closes it. Bytes that are
-/// not an envelope end the stream. `Stream` is the client's or the server's side of the same call.
-template <class Stream, class Cancel>
+/// not an envelope end the stream. `Stream` is the client's or the server's side of the same call;
+/// `received` is called after every message.
+template <class Stream, class Cancel, class Received>
 void run_session(Stream& stream, LinkTable& links, const std::string& name, std::uint64_t session,
-                 const Cancel& cancel) {
+                 const Cancel& cancel, const Received& received) {
   std::thread writer([&] {
     v1::Envelope envelope;
     while (links.next_to_send(name, session, envelope) && stream.Write(envelope)) envelope.Clear();
@@ -47,6 +52,7 @@ void run_session(Stream& stream, LinkTable& links, const std::string& name, std:
   v1::Envelope envelope;
   while (stream.Read(&envelope) && links.deliver(name, session, envelope)) {
     envelope.Clear();  // frees the replaced or rejected message now, because d may be large
+    received();
     const double pause = throttle.pause_after_message(monotonic_seconds());
     if (pause > 0) std::this_thread::sleep_for(std::chrono::duration<double>(pause));
   }

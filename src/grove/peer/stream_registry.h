@@ -2,14 +2,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <map>
 #include <mutex>
 
 namespace grove::peer {
 
 /// The open streams, with a function that cancels each. The owner cancels all of them at the end,
-/// and those whose hello is overdue, because Read of a stream has no timeout.
+/// and those that have been silent for too long, because Read of a stream has no timeout.
 class StreamRegistry {
  public:
   /// Registers a stream that must be confirmed by `deadline` (monotonic seconds).
@@ -19,9 +18,10 @@ class StreamRegistry {
     open_[++last_] = {std::move(cancel), deadline};
     return last_;
   }
-  void confirm(std::uint64_t id) {
+  /// Moves the deadline of a stream that has sent something.
+  void extend(std::uint64_t id, double deadline) {
     const std::lock_guard lock(mutex_);
-    open_.at(id).deadline = std::numeric_limits<double>::infinity();
+    open_.at(id).deadline = deadline;
   }
   void remove(std::uint64_t id) {
     const std::lock_guard lock(mutex_);

@@ -32,6 +32,11 @@ std::shared_ptr<grpc::ChannelCredentials> client_credentials(const TlsIdentity& 
   return grpc::SslCredentials(options);
 }
 
+std::string caller_name(const grpc::ServerContext& context) {
+  const auto names = context.auth_context()->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME);
+  return names.empty() ? std::string() : std::string(names[0].data(), names[0].size());
+}
+
 bool certified(const grpc::ServerContext& context, const std::string& name) {
   const auto names = context.auth_context()->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME);
   return std::ranges::any_of(names, [&](const grpc::string_ref& certified_name) {

@@ -29,6 +29,9 @@ Result<TlsIdentity> load_identity(const TlsFiles& files);
 std::shared_ptr<grpc::ServerCredentials> server_credentials(const TlsIdentity& identity);
 std::shared_ptr<grpc::ChannelCredentials> client_credentials(const TlsIdentity& identity);
 
+/// The first DNS name in the caller's certificate; empty without TLS.
+std::string caller_name(const grpc::ServerContext& context);
+
 /// True if the caller's certificate carries exactly that name.
 bool certified(const grpc::ServerContext& context, const std::string& name);
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "grove/coupling/link_weight.h"
+#include "grove/peer/members.h"
 #include "grove/peer/wire.h"
 
 namespace grove::peer {
@@ -47,6 +48,22 @@ inline bool fuzz_iterate(const v1::Iterate& iterate, const LinkShape& shape) {
   return accepted;
 }
 
+/// Merges a heartbeat that is valid, and aborts if the peer then sends one that is not.
+inline bool fuzz_heartbeat(const v1::Heartbeat& heartbeat) {
+  if (validate(heartbeat)) return false;
+  Members members({.self = "a", .holder = "a", .expected = 2, .tolerance = 1e-6, .process = 1}, 0);
+  for (double now = 1; now < 4; now += 1) {
+    members.merge(heartbeat, now);
+    members.report(1e-9, true, 1, now);
+  }
+  const v1::Heartbeat sent = members.heartbeat(4);
+  if (validate(sent)) std::abort();
+  const auto own = parse_member(sent.members(0));
+  if (!own || own->name() != "a" || own->process() != 1) std::abort();
+  if (members.live(4).size() + members.missing(4).size() < 1) std::abort();
+  return true;
+}
+
 /// Parses and validates the bytes like a neighbour's message, and aborts if an unusable message was
 /// accepted. Returns whether any kind of link accepts it. The fuzzer and the tests use it.
 inline bool fuzz_wire(std::string_view bytes) {
@@ -61,7 +78,7 @@ inline bool fuzz_wire(std::string_view bytes) {
     if (!is_peer_name(envelope.hello().from())) std::abort();
     return true;
   }
-  if (envelope.has_heartbeat()) return !validate(envelope.heartbeat());
+  if (envelope.has_heartbeat()) return fuzz_heartbeat(envelope.heartbeat());
   if (!envelope.has_iterate()) return false;
   bool accepted = fuzz_iterate(envelope.iterate(), dimension);
   for (const LinkWeightForm form :

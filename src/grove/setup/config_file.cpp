@@ -31,6 +31,7 @@ std::optional<std::string> as_text(const toml::node& node) {
 }
 
 struct Entry {
+  std::string name;  ///< with the name of its table, as in disclosure.min-rows
   const toml::key* key;
   const toml::node* node;
 };
@@ -38,7 +39,14 @@ struct Entry {
 /// toml++ keeps keys by name; the first mistake to report is the first in the file.
 std::vector<Entry> in_file_order(const toml::table& table) {
   std::vector<Entry> entries;
-  for (auto&& [key, node] : table) entries.push_back({&key, &node});
+  for (auto&& [key, node] : table) {
+    const std::string name(key.str());
+    if (const auto* inner = node.as_table())
+      for (auto&& [part, value] : *inner)
+        entries.push_back({fmt::format("{}.{}", name, part.str()), &part, &value});
+    else
+      entries.push_back({name, &key, &node});
+  }
   std::ranges::sort(entries, std::less{},
                     [](const Entry& entry) { return entry.key->source().begin; });
   return entries;
@@ -65,15 +73,15 @@ Result<OptionPlaces> read_config_file(const std::filesystem::path& path,
                  fmt::format("is not TOML: {}", error.description())};
   }
   OptionPlaces places;
-  for (const auto& [key, node] : in_file_order(table)) {
+  for (const auto& [name, key, node] : in_file_order(table)) {
     const auto where = fmt::format("{}:{}", path.string(), key->source().begin.line);
-    const Option* option = find_option(options, key->str());
-    if (option == nullptr) return unknown_key(where, key->str(), options);
+    const Option* option = find_option(options, name);
+    if (option == nullptr) return unknown_key(where, name, options);
     const auto value = as_text(*node);
-    if (!value) return Error{where, fmt::format("{}: expected a value or a flat list", key->str())};
+    if (!value) return Error{where, fmt::format("{}: expected a value or a flat list", name)};
     if (skip.contains(option->name)) continue;
     if (Status status = option->set(*value); !status)
-      return Error{where, fmt::format("{}: {}", key->str(), status.error().what)};
+      return Error{where, fmt::format("{}: {}", name, status.error().what)};
     places[option->name] = where;
   }
   return places;
