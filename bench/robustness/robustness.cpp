@@ -1,0 +1,119 @@
+// Claims against an independent optimum: random tables as people have them, default options. Prints
+// false claims, how many runs converge within 500 rounds, and how many diverge. Counts do not
+// depend on the machine or its load. See --help for parts of it.
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "robustness/instances.h"
+
+namespace {
+
+using namespace grove;
+
+constexpr double claim = 1e-6;    ///< relative gap that `converged` stands for
+constexpr double floor_ = 1e-13;  ///< of the objective at the start: an optimum of 0 can be reached
+
+struct Counts {
+  int runs = 0, converged = 0, diverged = 0, false_claims = 0, refused = 0, weak_oracle = 0;
+  int wrong_references = 0;
+  double rounds = 0;
+};
+
+struct Settings {
+  std::uint64_t first = 1, count = 2000;
+  bool verbose = false, quiet_measuring = false;
+};
+
+Result<RunRecord> train(const robustness::Instance& instance, const std::string& partition,
+                        bool quiet) {
+  const oracle::Task& task = instance.task;
+  std::ofstream file(partition);
+  for (const std::uint32_t agent : instance.agents) file << agent << '\n';
+  file.close();
+  const auto problem = Problem::from_samples(DenseView{.values = task.values.data(),
+                                                       .rows = static_cast<Index>(task.rows),
+                                                       .columns = static_cast<Index>(task.columns)},
+                                             task.targets);
+  if (!problem) return problem.error();
+  Options options = instance.options;
+  options.partition = partition;
+  RunHooks hooks;
+  hooks.trace_wanted = !quiet;
+  return run(*problem, options, hooks);
+}
+
+void judge(std::uint64_t seed, const Settings& settings, const std::string& partition,
+           Counts& counts) {
+  const robustness::Instance instance = robustness::draw(seed);
+  const auto record = train(instance, partition, settings.quiet_measuring);
+  ++counts.runs;
+  if (!record) {
+    ++counts.refused;
+    fmt::print("{:6d} refused: {} | {}\n", seed, record.error().text(), instance.name);
+    return;
+  }
+  const oracle::Optimum optimum = oracle::solve(instance.task);
+  std::vector<double> x(record->solution.begin(), record->solution.end());
+  const long double start = oracle::objective(instance.task, std::vector<double>(x.size(), 0.0));
+  const long double scale = std::abs(optimum.objective);
+  const long double floor = floor_ * std::abs(start);
+  const long double gap = oracle::objective(instance.task, x) - optimum.objective;
+  const bool converged = record->outcome.status == RunStatus::converged;
+  const bool diverged = record->outcome.status == RunStatus::diverged;
+  const bool wrong = converged && !(gap <= claim * scale + floor);
+  const bool weak = gap < -1e-9L * scale - floor;
+  bool wrong_reference = false;
+  if (record->reference)
+    wrong_reference =
+        std::abs(record->reference->objective - optimum.objective) > 1e-8L * scale + floor;
+  counts.wrong_references += wrong_reference;
+  counts.converged += converged;
+  counts.diverged += diverged;
+  counts.false_claims += wrong;
+  counts.weak_oracle += weak;
+  if (converged) counts.rounds += std::log(static_cast<double>(record->outcome.rounds) + 1);
+  if (wrong || weak || wrong_reference || (settings.verbose && !converged))
+    fmt::print("{:6d} {}{}{}{} gap {:.1e} after {} rounds, optimum {:.6g}{} | {}\n", seed,
+               wrong ? "FALSE CLAIM " : "", diverged ? "DIVERGED " : "", weak ? "WEAK ORACLE " : "",
+               wrong_reference ? "WRONG REFERENCE" : "",
+               static_cast<double>(gap / std::max(scale, floor)), record->outcome.rounds,
+               static_cast<double>(optimum.objective),
+               record->reference ? fmt::format(" (reference {:.6g})", record->reference->objective)
+                                 : " (no reference)",
+               instance.name);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Settings settings;
+  bool strict = false;
+  CLI::App app{"False claims, convergence and divergence on random tables."};
+  app.add_option("--first", settings.first, "first seed (1)");
+  app.add_option("--count", settings.count, "how many instances (2000)");
+  app.add_flag("--verbose", settings.verbose, "a line for every run that did not converge");
+  app.add_flag("--no-trace", settings.quiet_measuring, "as --quiet: rounds are not measured");
+  app.add_flag("--check", strict,
+               "exit 1 unless there are no false claims, none diverged and 98 % converged");
+  CLI11_PARSE(app, argc, argv);
+  const auto partition = std::filesystem::temp_directory_path() /
+                         fmt::format("grove_robustness_{}.txt", settings.first);
+  Counts counts;
+  for (std::uint64_t k = 0; k < settings.count; ++k)
+    judge(settings.first + k, settings, partition.string(), counts);
+  std::filesystem::remove(partition);
+  fmt::print(
+      "{} instances: {} false claims, {} converged within 500 rounds ({:.2f} %), {} diverged, {} "
+      "refused, {} wrong references, {} weak oracles, geometric mean of rounds {:.1f}\n",
+      counts.runs, counts.false_claims, counts.converged, 100.0 * counts.converged / counts.runs,
+      counts.diverged, counts.refused, counts.wrong_references, counts.weak_oracle,
+      std::exp(counts.rounds / std::max(1, counts.converged)) - 1);
+  const bool good = counts.false_claims == 0 && counts.diverged == 0 && counts.refused == 0 &&
+                    counts.weak_oracle == 0 && counts.converged >= 0.98 * counts.runs;
+  return strict && !good ? 1 : 0;
+}
