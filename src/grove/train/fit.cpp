@@ -332,7 +332,9 @@ Result<NetworkSolution> solve_network(const FitOptions& options, const Config& g
   solution.value = laid_out.objective_at(solution.x);
   solution.converged = solution.can_polish ? solution.polished.converged
                                            : solution.record.outcome.status == RunStatus::converged;
-  if (const auto separated = separation(data, solution.polished, solution.value)) return *separated;
+  if (config.l1 == 0)  // with an l1 weight no coefficient can grow for ever
+    if (const auto separated = separation(data, solution.polished, solution.value))
+      return *separated;
   return solution;
 }
 
