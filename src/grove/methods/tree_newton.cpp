@@ -374,7 +374,7 @@ void TreeNewtonAgent::load_base(ByteReader& reader) {
   base_.reset();
   if (!present || !reader.ok()) return;
   const Index d = question_.base.size();
-  Base& base = base_.emplace();
+  Base& base = base_.emplace(Base{});
   base.gradient.resize(d);
   base.hessian.resize(d, d);
   reader.get(base.wave);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -66,6 +67,9 @@ Result<std::unique_ptr<AuditLog>> AuditLog::open(const std::filesystem::path& pa
   auto log = std::unique_ptr<AuditLog>(new AuditLog(file, no_line));
   if (::flock(file, LOCK_EX | LOCK_NB) != 0)
     return Error{"audit", path.string() + " is in use by another process"};
+  struct stat status {};
+  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode))  // a device may never end
+    return Error{"audit", path.string() + " is not a regular file"};
   const auto found = verify_audit(path);
   if (!found) return Error{"audit", found.error().text()};
   log->last_hash_ = found->last_hash;

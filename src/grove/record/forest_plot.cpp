@@ -66,8 +66,6 @@ std::string panel(const Group& group, const std::string& network, std::size_t nu
 std::string script_of(const ForestPlot& plot, const std::string& format,
                       const std::string& output) {
   const std::vector<Group> groups = groups_of(plot);
-  std::size_t rows = 0;
-  for (const Group& group : groups) rows += group.size();
   const std::size_t columns = groups.size() > 1 ? 2 : 1;
   const std::size_t lines = (groups.size() + columns - 1) / columns;
   const std::size_t most = std::ranges::max(groups, {}, &Group::size).size();
