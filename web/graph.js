@@ -1,0 +1,222 @@
+// The network on a canvas: nodes are agents, lines are links.
+import {shown, shownBytes} from './data.js';
+
+// Ten colours of cividis, which people with colour-blindness see in the same order.
+const cividis = [
+  [0, 34, 78], [18, 53, 112], [59, 73, 108], [87, 93, 109], [112, 113, 115], [138, 134, 120],
+  [165, 156, 116], [195, 179, 105], [225, 204, 85], [254, 232, 56],
+];
+
+/** The colour of a share in [0, 1]. */
+export function colourOf(share) {
+  const at = Math.min(Math.max(share, 0), 1) * (cividis.length - 1);
+  const low = Math.min(Math.floor(at), cividis.length - 2);
+  const mixed = cividis[low].map((part, k) =>
+      Math.round(part + (at - low) * (cividis[low + 1][k] - part)));
+  return `rgb(${mixed[0]},${mixed[1]},${mixed[2]})`;
+}
+
+export function shareOf(value, range) {
+  if (!(value > 0)) return 0;
+  const [low, high] = range;
+  return high > low ? Math.log(value / low) / Math.log(high / low) : 1;
+}
+
+const grey = '#9aa0a8';
+
+export class Graph {
+  constructor(canvas, run, tip) {
+    this.canvas = canvas;
+    this.run = run;
+    this.tip = tip;
+    this.picked = new Set();
+    this.drawn = {nodes: 0, edges: 0, grey: 0};
+    const samples = run.agents.map((agent) => agent.samples || 1);
+    const most = Math.max(...samples, 1);
+    const crowd = Math.min(1, Math.sqrt(60 / Math.max(run.agents.length, 1)));
+    this.nodes = run.agents.map((agent, i) => ({
+      index: i,
+      radius: crowd * (6 + 10 * Math.sqrt(samples[i] / most)),
+    }));
+    this.links = run.edges.map(([source, target]) => ({source, target}));
+    this.simulation = d3.forceSimulation(this.nodes)
+        .force('charge', d3.forceManyBody().strength(-120).theta(1.1))
+        .force('link', d3.forceLink(this.links).distance(60))
+        .force('x', d3.forceX().strength(0.05))
+        .force('y', d3.forceY().strength(0.05))
+        .stop();
+    this.refreshRange();
+    canvas.setAttribute('role', 'img');
+    canvas.tabIndex = 0;
+    canvas.addEventListener('pointermove', (event) => this.hover(event));
+    canvas.addEventListener('pointerleave', () => this.tip.hide());
+    canvas.addEventListener('click', (event) => this.pick(event));
+    this.settle(150);
+  }
+
+  refreshRange() {
+    this.range = this.run.distanceRange();
+  }
+
+  /** Ticks of the layout for at most so many milliseconds. */
+  settle(milliseconds) {
+    const until = performance.now() + milliseconds;
+    while (this.simulation.alpha() > 0.02 && performance.now() < until) this.simulation.tick();
+    return this.simulation.alpha() > 0.02;
+  }
+
+  transform() {
+    let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
+    for (const {x, y} of this.nodes) {
+      left = Math.min(left, x);
+      right = Math.max(right, x);
+      top = Math.min(top, y);
+      bottom = Math.max(bottom, y);
+    }
+    const edge = 30;
+    const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
+    this.scale = Math.min((width - 2 * edge) / Math.max(right - left, 1),
+        (height - 2 * edge) / Math.max(bottom - top, 1), 3);
+    this.dx = width / 2 - this.scale * (left + right) / 2;
+    this.dy = height / 2 - this.scale * (top + bottom) / 2;
+  }
+
+  place(node) {
+    return [this.scale * node.x + this.dx, this.scale * node.y + this.dy];
+  }
+
+  draw(round) {
+    const {canvas, run} = this;
+    const ratio = window.devicePixelRatio || 1;
+    const width = Math.round(canvas.clientWidth * ratio);
+    const height = Math.round(canvas.clientHeight * ratio);
+    if (canvas.width !== width || canvas.height !== height) {
+      canvas.width = width;
+      canvas.height = height;
+    }
+    this.frame = run.frameAt(round);
+    this.transform();
+    const paper = canvas.getContext('2d');
+    paper.setTransform(ratio, 0, 0, ratio, 0, 0);
+    paper.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
+    const style = getComputedStyle(document.documentElement);
+    this.ink = style.getPropertyValue('--ink');
+    this.drawn = {nodes: 0, edges: 0, grey: 0};
+    this.drawLinks(paper);
+    this.drawNodes(paper);
+    canvas.setAttribute('aria-label', `Network of ${this.drawn.nodes} agents and ` +
+        `${this.drawn.edges} links, ${this.drawn.grey} inactive, at round ${round}`);
+  }
+
+  drawLinks(paper) {
+    const {run} = this;
+    const most = Math.max(...run.bytes, 1);
+    paper.strokeStyle = this.ink;
+    paper.globalAlpha = this.links.length > 1000 ? 0.12 : 0.35;
+    this.links.forEach((link, k) => {
+      const [x, y] = this.place(link.source);
+      const [toX, toY] = this.place(link.target);
+      paper.lineWidth = run.bytes.length ? 0.5 + 3 * run.bytes[k] / most : 1;
+      paper.setLineDash(run.lost[k] > 0 ? [4, 4] : []);
+      paper.beginPath();
+      paper.moveTo(x, y);
+      paper.lineTo(toX, toY);
+      paper.stroke();
+      ++this.drawn.edges;
+    });
+    paper.setLineDash([]);
+    paper.globalAlpha = 1;
+  }
+
+  isActive(i) {
+    const active = this.frame && this.frame.active;
+    return !active || active[i] === '1' || this.frame.round === 0;
+  }
+
+  colour(i) {
+    if (!this.frame) return '#5b7fa6';
+    return this.isActive(i) ? colourOf(shareOf(this.frame.distance[i], this.range)) : grey;
+  }
+
+  drawNodes(paper) {
+    const {run} = this;
+    const steps = Math.max(...run.agents.map((agent) => agent.work || 1), 1);
+    const labels = this.nodes.length <= 60;
+    paper.textAlign = 'center';
+    paper.font = '11px system-ui, "DejaVu Sans", sans-serif';
+    for (const node of this.nodes) {
+      const [x, y] = this.place(node);
+      paper.beginPath();
+      paper.arc(x, y, node.radius, 0, 2 * Math.PI);
+      paper.fillStyle = this.colour(node.index);
+      paper.fill();
+      paper.lineWidth = this.picked.has(node.index) ? 3 : 1;
+      paper.strokeStyle = this.ink;
+      paper.stroke();
+      // The ring is the share of the most local steps of any agent.
+      const share = (run.agents[node.index].work || 1) / steps;
+      paper.beginPath();
+      paper.arc(x, y, node.radius + 3, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * share);
+      paper.lineWidth = 1.5;
+      paper.stroke();
+      if (labels) {
+        paper.fillStyle = this.ink;
+        paper.fillText(run.agents[node.index].label.slice(0, 16), x, y + node.radius + 15);
+      }
+      ++this.drawn.nodes;
+      if (!this.isActive(node.index)) ++this.drawn.grey;
+    }
+  }
+
+  nodeAt(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const x = event.clientX - box.left, y = event.clientY - box.top;
+    return this.nodes.find((node) => {
+      const [nodeX, nodeY] = this.place(node);
+      return Math.hypot(nodeX - x, nodeY - y) <= node.radius + 4;
+    });
+  }
+
+  linkAt(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const x = event.clientX - box.left, y = event.clientY - box.top;
+    return this.links.findIndex((link) => {
+      const [aX, aY] = this.place(link.source), [bX, bY] = this.place(link.target);
+      const length = Math.hypot(bX - aX, bY - aY) || 1;
+      const along = ((x - aX) * (bX - aX) + (y - aY) * (bY - aY)) / length / length;
+      const off = Math.abs((x - aX) * (bY - aY) - (y - aY) * (bX - aX)) / length;
+      return along > 0 && along < 1 && off < 4;
+    });
+  }
+
+  textOf(i) {
+    const agent = this.run.agents[i];
+    const lines = [`agent ${agent.label}`];
+    if (this.frame && this.frame.distance[i] !== undefined)
+      lines.push(`${this.run.measure}: ${this.frame.distance[i] ?? '–'}`);
+    if (agent.samples !== undefined) lines.push(`samples: ${agent.samples}`);
+    lines.push(`local steps: ${agent.work ?? '–'}`);
+    if (agent.phase) lines.push(`phase: ${agent.phase}`);
+    if (!this.isActive(i)) lines.push(agent.phase ? 'silent' : 'inactive in this round');
+    return lines.join('\n');
+  }
+
+  hover(event) {
+    const node = this.nodeAt(event);
+    if (node) return this.tip.show(event, this.textOf(node.index));
+    const k = this.linkAt(event);
+    if (k < 0) return this.tip.hide();
+    const {run} = this;
+    const ends = run.edges[k].map((i) => run.agents[i].label);
+    this.tip.show(event, [
+      `link ${ends.join(' – ')}`,
+      `bytes: ${run.bytes.length ? shownBytes(run.bytes[k]) : '–'}`,
+      `lost messages: ${shown(run.lost[k] ?? null)}`,
+    ].join('\n'));
+  }
+
+  pick(event) {
+    const node = this.nodeAt(event);
+    if (node && this.onpick) this.onpick(node.index);
+  }
+}

@@ -1,0 +1,272 @@
+// The page: reads the runs, and connects player, network, curves and tables.
+import {agentTable, axesOf, convergence, crossValidation, forest, path, runTable} from './charts.js';
+import {Run, shown} from './data.js';
+import {colourOf, Graph} from './graph.js';
+
+const byId = (id) => document.getElementById(id);
+
+class Tip {
+  show(event, text) {
+    const box = byId('tip');
+    box.textContent = text;
+    box.hidden = false;
+    box.style.left = Math.min(event.clientX + 14, innerWidth - box.offsetWidth - 8) + 'px';
+    box.style.top = Math.min(event.clientY + 14, innerHeight - box.offsetHeight - 8) + 'px';
+  }
+  hide() {
+    byId('tip').hidden = true;
+  }
+}
+
+class View {
+  constructor(runs) {
+    this.runs = runs;
+    this.run = runs[0];
+    this.at = 0;
+    this.playing = false;
+    this.picked = new Set();
+    this.rounds = [...new Set(runs.flatMap((run) => run.rounds()))].sort((a, b) => a - b);
+    if (!this.rounds.length) this.rounds = [0];
+    this.drawnFrames = 0;
+    this.describe();
+    this.makeGraphs();
+    this.fillChoices();
+    this.bind();
+    this.drawCurves();
+    this.drawResults();
+    this.goTo(this.rounds.length - 1);
+    requestAnimationFrame((now) => this.tick(now));
+  }
+
+  describe() {
+    const {record} = this.run;
+    const config = record.config || {};
+    byId('title').textContent = this.runs.length > 1 ?
+        `Grove: ${this.runs.length} runs` :
+        ['Grove', config.method, config.data].filter(Boolean).join(' · ');
+    document.title = byId('title').textContent;
+    byId('outcome').textContent =
+        this.runs.length > 1 ? '' : (record.outcome && record.outcome.detail) || '';
+    const sentences = [...(record.explanations || []), ...(record.notes || [])];
+    byId('sentences').replaceChildren(...sentences.map((text) => {
+      const item = document.createElement('li');
+      item.textContent = text;
+      return item;
+    }));
+  }
+
+  makeGraphs() {
+    const tip = new Tip();
+    const most = 4;
+    const shownRuns = this.runs.filter((run) => run.agents.length && run.edges.length);
+    byId('graphs').textContent = shownRuns.length ? '' : 'The record has no links.';
+    this.graphs = shownRuns.slice(0, most).map((run) => {
+      const figure = document.createElement('figure');
+      const canvas = document.createElement('canvas');
+      canvas.className = 'graph';
+      figure.append(canvas);
+      if (this.runs.length > 1) {
+        const caption = document.createElement('figcaption');
+        caption.textContent = run.name;
+        figure.append(caption);
+      }
+      byId('graphs').append(figure);
+      const graph = new Graph(canvas, run, tip);
+      graph.onpick = (i) => this.togglePick(i);
+      return graph;
+    });
+    this.drawLegend();
+  }
+
+  drawLegend() {
+    const box = byId('legend');
+    box.textContent = '';
+    const graph = this.graphs[0];
+    if (!graph) return;
+    const bar = document.createElement('canvas');
+    bar.width = 120;
+    bar.height = 10;
+    const paper = bar.getContext('2d');
+    for (let k = 0; k < 120; ++k) {
+      paper.fillStyle = colourOf(k / 119);
+      paper.fillRect(k, 0, 1, 10);
+    }
+    const add = (text) => {
+      const span = document.createElement('span');
+      span.textContent = text;
+      box.append(span);
+    };
+    if (graph.run.frames.length) {
+      add(`${graph.run.measure}: ${shown(graph.range[0], 2)}`);
+      box.append(bar);
+      add(shown(graph.range[1], 2));
+      add('grey: inactive');
+    }
+    add('size: samples');
+    add('ring: local steps');
+    if (graph.run.bytes.length) add('line width: bytes; dashed: messages were lost');
+  }
+
+  fillChoices() {
+    const option = (value, text) => new Option(text, value);
+    byId('axis').replaceChildren(...axesOf(this.runs).map(({key, name}) => option(key, name)));
+    const labels = this.run.frames.length ? this.run.agents.slice(0, 2000) : [];
+    byId('agentPick').replaceChildren(
+        option('', 'none'), ...labels.map((agent, i) => option(String(i), agent.label)));
+    byId('runLabel').hidden = this.runs.length < 2;
+    byId('run').replaceChildren(...this.runs.map((run, k) => option(String(k), run.name)));
+    byId('slider').max = String(this.rounds.length - 1);
+  }
+
+  bind() {
+    byId('play').onclick = () => this.toggle();
+    byId('back').onclick = () => this.step(-1);
+    byId('forward').onclick = () => this.step(1);
+    byId('slider').oninput = () => this.goTo(Number(byId('slider').value));
+    byId('axis').onchange = () => this.drawCurves();
+    byId('agentPick').onchange = () => {
+      const value = byId('agentPick').value;
+      this.picked = new Set(value === '' ? [] : [Number(value)]);
+      this.showPicked();
+    };
+    byId('run').onchange = () => {
+      this.run = this.runs[Number(byId('run').value)];
+      this.describe();
+      this.drawResults();
+      this.goTo(this.at);
+    };
+    addEventListener('keydown', (event) => this.key(event));
+    let width = innerWidth;
+    addEventListener('resize', () => {
+      if (innerWidth !== width) this.drawCurves();
+      width = innerWidth;
+      this.stale = true;
+    });
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+      this.drawCurves();
+      this.stale = true;
+    });
+  }
+
+  key(event) {
+    if (['SELECT', 'INPUT', 'BUTTON'].includes(event.target.tagName)) return;
+    const actions = {' ': () => this.toggle(), ArrowLeft: () => this.step(-1),
+      ArrowRight: () => this.step(1), Home: () => this.goTo(0),
+      End: () => this.goTo(this.rounds.length - 1)};
+    if (!actions[event.key]) return;
+    event.preventDefault();
+    actions[event.key]();
+  }
+
+  togglePick(i) {
+    if (!this.picked.delete(i)) this.picked.add(i);
+    this.showPicked();
+  }
+
+  showPicked() {
+    for (const graph of this.graphs) graph.picked = this.picked;
+    this.stale = true;
+    this.drawCurves();
+  }
+
+  toggle() {
+    if (!this.playing && this.at >= this.rounds.length - 1) this.goTo(0);
+    this.playing = !this.playing;
+    byId('play').textContent = this.playing ? 'Pause' : 'Play';
+  }
+
+  step(by) {
+    if (this.playing) this.toggle();
+    this.goTo(this.at + by);
+  }
+
+  goTo(at) {
+    this.at = Math.min(Math.max(at, 0), this.rounds.length - 1);
+    this.stale = true;
+    const round = this.rounds[this.at];
+    byId('slider').value = String(this.at);
+    byId('slider').setAttribute('aria-valuetext', `round ${round}`);
+    byId('round').textContent = `round ${round} of ${this.rounds[this.rounds.length - 1]}`;
+  }
+
+  /** Once a frame of the screen. */
+  tick(now) {
+    if (this.playing) {
+      const each = 1000 / Number(byId('speed').value);
+      const steps = Math.floor((now - (this.playedAt ?? now)) / each);
+      if (this.playedAt === undefined) this.playedAt = now;
+      if (steps > 0) {
+        this.playedAt += steps * each;
+        this.goTo(this.at + steps);
+        if (this.at >= this.rounds.length - 1) this.toggle();
+      }
+    } else {
+      this.playedAt = undefined;
+    }
+    for (const graph of this.graphs) this.stale = graph.settle(6) || this.stale;
+    if (this.stale) {
+      this.stale = false;
+      for (const graph of this.graphs) graph.draw(this.rounds[this.at]);
+      if (!this.playing || now - (this.tableAt ?? 0) > 250) {
+        this.tableAt = now;
+        agentTable(byId('table'), this.run, this.rounds[this.at]);
+        this.markRound();
+      }
+    }
+    ++this.drawnFrames;
+    requestAnimationFrame((next) => this.tick(next));
+  }
+
+  drawCurves() {
+    const axis = byId('axis').value;
+    if (!axis) return;
+    const hooks = {setCursor: [(chart) => this.showValues(chart)]};
+    this.chart = convergence(byId('chart'), this.runs, axis, this.picked, hooks);
+    this.markRound();
+  }
+
+  /** The values under the pointer, or those of the player's round. */
+  showValues(chart) {
+    const k = chart.cursor.idx;
+    if (k === null || k === undefined) return;
+    const parts = chart.series.map((series, s) => {
+      const value = chart.data[s][k];
+      return value === null || value === undefined ? '' : `${series.label} ${shown(value)}`;
+    });
+    byId('values').textContent = parts.filter(Boolean).join('   ');
+  }
+
+  markRound() {
+    if (!this.chart || this.runs.length > 1) return;
+    const k = this.run.rounds().indexOf(this.rounds[this.at]);
+    if (k < 0) return;
+    this.chart.setCursor({left: this.chart.valToPos(this.chart.data[0][k], 'x'), top: -10});
+  }
+
+  drawResults() {
+    byId('compareSection').hidden = this.runs.length < 2;
+    if (this.runs.length > 1) runTable(byId('compare'), this.runs);
+    const {record} = this.run;
+    const rows = record.table || [];
+    byId('forestSection').hidden = !rows.length;
+    if (rows.length) forest(byId('forest'), rows);
+    const choice = record.selection || {};
+    byId('pathSection').hidden = !choice.path;
+    if (choice.path) path(byId('path'), choice.path, record.coefficient_names || []);
+    byId('cvSection').hidden = !choice.cross_validation;
+    if (choice.cross_validation) crossValidation(byId('cv'), choice.cross_validation);
+  }
+}
+
+const started = performance.now();
+
+function begin(payload) {
+  const runs = payload.runs.map(({name, record}) => new Run(name, record));
+  const view = new View(runs);
+  // For tests: what is drawn, and how long it took from the data to the first picture.
+  Object.assign(window, {groveView: view, groveLoadMilliseconds: performance.now() - started});
+}
+
+const embedded = byId('data');
+if (embedded) begin(JSON.parse(embedded.textContent));
+else fetch('runs.json').then((answer) => answer.json()).then(begin);
