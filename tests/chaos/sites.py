@@ -67,6 +67,16 @@ def newton(sites):
     return x
 
 
+def gradient(rows, x):
+    """Of the mean logistic loss + L2/2 |w|^2 of one site."""
+    result = [L2 * value for value in x[:-1]] + [0.0]
+    for features, label in rows:
+        full = features + [1.0]
+        p = 1 / (1 + math.exp(-sum(a * b for a, b in zip(full, x))))
+        result = [g + (p - label) * a / len(rows) for g, a in zip(result, full)]
+    return result
+
+
 def make_rows(seed, count, shift=0.0):
     """Rows of (features, label), with labels that depend on the features. `shift` changes what the labels mean."""
     draw = random.Random(seed)
@@ -186,6 +196,10 @@ class Sites:
             return all((status.get(self.name(k)) or {}).get("activations", 0) >= activations for k in which)
         self.wait_for(worked)
 
+    def wait_for_checkpoints(self, *which):
+        """Until the peers work. A status takes so long on a busy machine that the peers could end first."""
+        self.wait_for(lambda: all((self.state(k) / "checkpoint.bin").exists() for k in which))
+
     def slow(self, *which):
         """Delays messages, so that there is time to disturb the peers."""
         for k in which or range(self.count):
@@ -238,11 +252,12 @@ class Proxy:
 
     def accept(self):
         while True:
+            client, _ = self.listener.accept()
             try:
-                client, _ = self.listener.accept()
                 server = socket.create_connection(self.target, timeout=5)
                 server.settimeout(None)
-            except OSError:
+            except OSError:  # the peer does not listen yet; the caller must see that at once
+                client.close()
                 continue
             for source, sink, way in ((client, server, "there"), (server, client, "back")):
                 threading.Thread(target=self.forward, args=(source, sink, way), daemon=True).start()

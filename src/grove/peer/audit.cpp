@@ -87,11 +87,13 @@ bool AuditLog::record(const AuditEntry& entry) {
                               {"bytes", entry.bytes.size()},
                               {"sha256", sha256(entry.bytes)}};
   const std::lock_guard lock(mutex_);
+  if (failed_) return false;
   line["previous"] = last_hash_;
   const std::string text = line.dump();
   const std::string with_end = text + "\n";
   const off_t before = ::lseek(file_, 0, SEEK_END);
   if (::write(file_, with_end.data(), with_end.size()) != static_cast<ssize_t>(with_end.size())) {
+    failed_ = true;
     (void)::ftruncate(file_, before);  // removes a part of a line, as a full disk leaves it
     return false;
   }

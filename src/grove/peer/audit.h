@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -27,9 +28,10 @@ class AuditLog {
   static Result<std::unique_ptr<AuditLog>> open(const std::filesystem::path& path);
   ~AuditLog();
 
-  /// Writes the line before the message is sent. Returns false if it cannot be written; the message
-  /// must then not be sent.
+  /// Writes the line before the message is sent. Returns false if it cannot be written, and from
+  /// then on: neither this message nor a later one may be sent.
   bool record(const AuditEntry& entry);
+  bool has_failed() const { return failed_; }
 
  private:
   AuditLog(int file, std::string last_hash) : file_(file), last_hash_(std::move(last_hash)) {}
@@ -37,6 +39,7 @@ class AuditLog {
   std::mutex mutex_;
   int file_;
   std::string last_hash_;
+  std::atomic<bool> failed_ = false;
 };
 
 struct AuditSummary {

@@ -1,6 +1,9 @@
 #include "grove/peer/audit.h"
 
+#include <csignal>
 #include <fstream>
+
+#include <sys/resource.h>
 
 #include <gtest/gtest.h>
 
@@ -35,6 +38,29 @@ TEST_F(Audit, ContinuesItsChainInTheNextProcess) {
   ASSERT_TRUE(summary) << summary.error().text();
   EXPECT_EQ(summary->lines, 5u);
   EXPECT_EQ(summary->bytes, 50u);
+}
+
+// A file that may not grow, as on a full disk: the write fails after a part of the line.
+TEST_F(Audit, RecordsNothingMoreAfterAWriteFailed) {
+  auto log = AuditLog::open(path);
+  ASSERT_TRUE(log) << log.error().text();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limited = before;
+  limited.rlim_cur = 1000;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limited), 0);
+  std::uint64_t recorded = 0;
+  while (recorded < 100 && (*log)->record({"iterate", "peer-1", "message"})) ++recorded;
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  (void)std::signal(SIGXFSZ, handler);
+  EXPECT_GT(recorded, 0u);
+  EXPECT_LT(recorded, 10u);
+  EXPECT_TRUE((*log)->has_failed());
+  EXPECT_FALSE((*log)->record({"iterate", "peer-1", "message"}));  // although there is room again
+  const auto summary = verify_audit(path);
+  ASSERT_TRUE(summary) << summary.error().text();
+  EXPECT_EQ(summary->lines, recorded);
 }
 
 TEST_F(Audit, NoticesALineThatWasChangedRemovedOrInserted) {

@@ -33,7 +33,7 @@ Status Connections::open() {
   for (const auto& neighbour : config.neighbours)
     if (config.join || config.name < neighbour.name)
       dialers_.push_back(std::make_unique<Dialer>(neighbour, identity_, parts_.shape, parts_.links,
-                                                  parts_.log, idle_seconds()));
+                                                  parts_.log, idle_seconds(), &server_->quota()));
   return success();
 }
 

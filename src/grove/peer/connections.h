@@ -38,6 +38,7 @@ class Connections {
   /// does not belong together yet is read again later. An error means that there is no server any
   /// more.
   Status follow_certificates(double now);
+  const std::string& authority() const { return identity_.ca; }  ///< its certificate
   double certificate_seconds() const;  ///< until the certificate expires; -1 without TLS
   void warn_of_expiry() const;
 

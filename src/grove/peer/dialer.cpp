@@ -18,8 +18,10 @@ constexpr double max_backoff_seconds = 1;
 }  // namespace
 
 std::shared_ptr<grpc::Channel> channel_to(const NeighbourAddress& neighbour,
-                                          const TlsIdentity& identity, const LinkShape& shape) {
+                                          const TlsIdentity& identity, const LinkShape& shape,
+                                          const grpc::ResourceQuota* quota) {
   grpc::ChannelArguments arguments;
+  if (quota != nullptr) arguments.SetResourceQuota(*quota);
   if (identity.secure()) arguments.SetSslTargetNameOverride(neighbour.name);
   arguments.SetMaxReceiveMessageSize(receive_limit_bytes(shape));
   // The default back-off of gRPC is slow: 5 s after 10 s without an answer.
@@ -36,12 +38,13 @@ std::shared_ptr<grpc::Channel> channel_to(const NeighbourAddress& neighbour,
 }
 
 Dialer::Dialer(NeighbourAddress neighbour, const TlsIdentity& identity, const LinkShape& shape,
-               LinkTable& links, std::shared_ptr<spdlog::logger> log, double idle_seconds)
+               LinkTable& links, std::shared_ptr<spdlog::logger> log, double idle_seconds,
+               const grpc::ResourceQuota* quota)
     : idle_seconds_(idle_seconds),
       neighbour_(std::move(neighbour)),
       links_(links),
       log_(std::move(log)),
-      stub_(v1::Peer::NewStub(channel_to(neighbour_, identity, shape))),
+      stub_(v1::Peer::NewStub(channel_to(neighbour_, identity, shape, quota))),
       thread_([this] { keep_dialing(); }) {}
 
 Dialer::~Dialer() {
@@ -85,8 +88,11 @@ void Dialer::dial_once() {
     if (!envelope.has_hello() || envelope.hello().from() != neighbour_.name)
       links_.reject(neighbour_.name, {RejectReason::wrong_name, "answered with another name"});
     else if (!links_.admit(envelope.hello(), session)) {
-      const auto received = [&] { streams_.extend(id, monotonic_seconds() + idle_seconds_); };
-      received();
+      const auto received = [&] {
+        streams_.extend(id,
+                        monotonic_seconds() + idle_limit(links_, neighbour_.name, idle_seconds_));
+      };
+      streams_.extend(id, monotonic_seconds() + hello_timeout_seconds);
       envelope.Clear();  // frees the estimate for the length of the session
       log_->info("connected peer={} address={}", neighbour_.name, neighbour_.address);
       run_session(
@@ -96,8 +102,9 @@ void Dialer::dial_once() {
   }
   const grpc::Status status = stream->Finish();
   streams_.remove(id);
-  links_.set_refused_as_duplicate(neighbour_.name,
-                                  status.error_code() == grpc::StatusCode::ALREADY_EXISTS);
+  if (v1::SignedMember twin; status.error_code() == grpc::StatusCode::ALREADY_EXISTS &&
+                             twin.ParseFromString(status.error_details()))
+    links_.add_entry(twin);
   if (!status.ok() && status.error_code() != grpc::StatusCode::CANCELLED &&
       printable(status.error_message()) != last_error_) {
     last_error_ = printable(status.error_message());

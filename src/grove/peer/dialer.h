@@ -6,6 +6,8 @@
 #include <string>
 #include <thread>
 
+#include <grpcpp/resource_quota.h>
+
 #include "grove/peer/link_table.h"
 #include "grove/peer/peer.grpc.pb.h"
 #include "grove/peer/peer_config.h"
@@ -16,8 +18,10 @@
 namespace grove::peer {
 
 /// The channel to the neighbour. The certificate at the other end must carry the neighbour's name.
+/// The quota limits the memory of its messages; null: no limit.
 std::shared_ptr<grpc::Channel> channel_to(const NeighbourAddress& neighbour,
-                                          const TlsIdentity& identity, const LinkShape& shape);
+                                          const TlsIdentity& identity, const LinkShape& shape,
+                                          const grpc::ResourceQuota* quota = nullptr);
 
 /// Keeps the link to one neighbour connected: dials, and dials again with back-off, until it is
 /// destroyed.
@@ -25,7 +29,7 @@ class Dialer {
  public:
   Dialer(NeighbourAddress neighbour, const TlsIdentity& identity, const LinkShape& shape,
          LinkTable& links, std::shared_ptr<spdlog::logger> log,
-         double idle_seconds = idle_timeout_seconds);
+         double idle_seconds = idle_timeout_seconds, const grpc::ResourceQuota* quota = nullptr);
   ~Dialer();
 
   void cancel_overdue(double now) { streams_.cancel_overdue(now); }

@@ -25,13 +25,14 @@ struct EndingOptions {
 struct EndingFacts {
   double now = 0;
   bool asked_to_stop = false;
-  bool duplicate = false;             ///< another process signs with this peer's key
-  bool refused_as_duplicate = false;  ///< neighbours say that this peer is connected already
+  bool duplicate = false;  ///< an earlier process runs with this peer's name and key
   v1::Member::Phase phase = v1::Member::WORKING;
   bool everyone_stopped = false;
   bool complete = true;         ///< no member is missing
   bool alone = false;           ///< no other member is live
   double last_unfinished = -1;  ///< time of the newest heartbeat of a member that has not stopped
+  double last_heard = -1;       ///< time of the newest heartbeat of any other member
+  std::string run = {};         ///< what this peer computes
 };
 
 /// Decides when a peer ends, and how. A peer that has stopped stays for those that have not,
@@ -44,11 +45,13 @@ class Ending {
 
  private:
   std::optional<PeerOutcome> decide_alone(const EndingFacts& facts) const;
+  bool left_with_the_answer(const EndingFacts& facts) const;
 
   EndingOptions options_;
   double started_;
   double stopped_since_ = -1;
   bool had_company_ = false;
+  std::string agreed_run_;  ///< in which this process stopped last; empty: none
   int goodbyes_ = 0;
 };
 

@@ -46,6 +46,25 @@ TEST(Ending, WaitsForThoseThatStillNeedItsMessagesButNotForEver) {
   EXPECT_EQ(long_ago.decide(facts), PeerOutcome::converged);
 }
 
+// A peer that had stopped was disturbed, for example by a new weight, when the others had ended.
+TEST(Ending, OfAPeerThatIsDisturbedAfterTheAgreementIsThatOfTheAgreement) {
+  const auto end_of = [](const std::string& run_after, double last_unfinished, double silence) {
+    Ending ending(options, 0);
+    EXPECT_FALSE(ending.decide({.now = 1, .phase = Member::STOPPED, .last_heard = 1, .run = "a"}));
+    return ending.decide({.now = 2 + silence,
+                          .phase = Member::WORKING,
+                          .last_unfinished = last_unfinished,
+                          .last_heard = 2,
+                          .run = run_after});
+  };
+  EXPECT_EQ(end_of("a", -1, 31), PeerOutcome::converged);
+  EXPECT_FALSE(end_of("a", -1, 29)) << "the others may still help";
+  EXPECT_EQ(end_of("a", 2, 31), PeerOutcome::converged) << "the last word of a member is old";
+  EXPECT_FALSE(end_of("b", -1, 31)) << "the data have changed";
+  Ending never_agreed(options, 0);
+  EXPECT_FALSE(never_agreed.decide({.now = 99, .last_heard = 1, .run = "a"}));
+}
+
 TEST(Ending, WithMembersMissingIsAnOutcomeOfItsOwn) {
   Ending ending(options, 0);
   EndingFacts facts{.phase = Member::STOPPED, .complete = false};
@@ -75,8 +94,6 @@ TEST(Ending, DoesNotTrustItsCheckpointOnceItHasMetOthers) {
 
 TEST(Ending, OfATwinAndOfAPeerThatLeaves) {
   EXPECT_EQ(Ending(options, 0).decide({.duplicate = true}), PeerOutcome::duplicate);
-  EXPECT_EQ(Ending(options, 0).decide({.now = 31, .refused_as_duplicate = true, .alone = true}),
-            PeerOutcome::duplicate);
   Ending leaving(options, 0);
   const EndingFacts facts{.phase = Member::LEFT};
   EXPECT_FALSE(leaving.decide(facts));

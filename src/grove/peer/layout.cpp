@@ -11,6 +11,7 @@
 #include "grove/base/text.h"
 #include "grove/data/dataset.h"
 #include "grove/data/labels.h"
+#include "grove/methods/tree_newton.h"
 #include "grove/network/topology.h"
 #include "grove/peer/certificates.h"
 #include "grove/peer/disclosure.h"
@@ -85,6 +86,14 @@ Status resolve_penalty(Config& config, const Plan& plan) {
                                           "coefficients; expected at most {}",
                                           form->rank, dimension)};
   return success();
+}
+
+/// Every peer chooses the same method by itself. Here the choice only decides whether links need a
+/// penalty.
+bool will_sum_over_tree(const Config& config, const Plan& plan) {
+  if (config.method == Method::tree_newton || config.sums == SumsKind::masked) return true;
+  return config.method == Method::automatic &&
+         plan.data.samples.dimension() + (config.intercept ? 1 : 0) <= largest_lazy;
 }
 
 std::string shard_text(const Dataset& data, const std::vector<std::uint32_t>& rows) {
@@ -253,11 +262,15 @@ TlsFiles Layout::operator_files() const {
 Result<Layout> make_layout(const LayoutOptions& given) {
   LayoutOptions options = given;
   if (options.out.empty()) return Error{"--out", "missing; expected a new folder"};
-  if (!is_druid(options.training.method))
-    return Error{"--method", "peers run asynchronously; expected one of the DRUID family"};
+  if (!is_druid(options.training.method) && !options.training.method.traits().sums_over_tree)
+    return Error{"--method",
+                 "peers run asynchronously; expected auto, tree-newton or one of the DRUID family"};
+  if (options.training.sums == SumsKind::masked)
+    if (Status status = check(options.training); !status) return status.error();
   auto plan = make_plan(options.training);
   if (!plan) return plan.error();
-  if (Status status = resolve_penalty(options.training, *plan); !status) return status.error();
+  if (!will_sum_over_tree(options.training, *plan))
+    if (Status status = resolve_penalty(options.training, *plan); !status) return status.error();
   if (Status status = make_folder(options.out); !status) return status.error();
 
   const auto authority = make_authority(options.network);

@@ -74,7 +74,7 @@ bool LinkTable::send(const std::string& name, const Message& message) {
   v1::Iterate iterate = encode(message, options_.shape, float32);
   lock.lock();
   if (link.session != session) return false;
-  if (link.has_outgoing) keep_weight_update(link.outgoing, iterate);
+  if (link.has_outgoing) keep_updates(link.outgoing, iterate);
   link.outgoing.Swap(&iterate);
   if (options_.fault_delay_seconds > 0 && !link.has_outgoing)
     link.outgoing_due =
@@ -145,6 +145,7 @@ std::vector<v1::Heartbeat> LinkTable::take_heartbeats() {
   for (auto& [name, link] : links_)
     if (auto heartbeat = std::exchange(link->received_heartbeat, std::nullopt))
       result.push_back(std::move(*heartbeat));
+  if (twin_entries_.members_size() > 0) result.push_back(std::exchange(twin_entries_, {}));
   return result;
 }
 
@@ -179,7 +180,7 @@ std::vector<LinkStatus> LinkTable::statuses() const {
   result.reserve(links_.size());
   for (const auto& [name, link] : links_)
     result.push_back(
-        {name, link->session != 0, link->counts, link->last_rejection, link->refused_as_duplicate});
+        {name, link->session != 0, link->round_trip, link->counts, link->last_rejection});
   return result;
 }
 

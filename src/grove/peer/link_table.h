@@ -52,9 +52,9 @@ struct LinkCounts {
 struct LinkStatus {
   std::string name;
   bool connected = false;
+  double round_trip_seconds = 0;  ///< as last measured; 0: not yet
   LinkCounts counts;
-  std::string last_rejection;         ///< reason and detail; empty if there was none
-  bool refused_as_duplicate = false;  ///< by the neighbour, at the last attempt to connect
+  std::string last_rejection;  ///< reason and detail; empty if there was none
 };
 
 /// The links of a peer, shared by the network threads and the agent's loop. One mutex guards all
@@ -100,27 +100,32 @@ class LinkTable {
   /// rejections and logs the first of each kind.
   std::optional<Violation> admit(const v1::Hello& hello, std::uint64_t& session);
   void reject(const std::string& name, const Violation& violation);
-  void set_refused_as_duplicate(const std::string& name, bool refused);
-  /// Waits for the next message to send. Returns false if the session has ended.
+  /// Passes an entry of another process of a member, which a hello or its refusal contained, to the
+  /// loop. A process that is refused because its twin is connected learns of it this way.
+  void add_entry(const v1::SignedMember& entry);
   /// Records a message of this peer before it is sent. Returns false if that failed: the message
   /// must not be sent.
   bool record(const std::string& to, const v1::Envelope& envelope);
+  /// Waits for the next message to send. Returns false if the session has ended.
   bool next_to_send(const std::string& name, std::uint64_t session, v1::Envelope& envelope);
   /// Returns false if the neighbour violated the protocol and the session must end.
   bool deliver(const std::string& name, std::uint64_t session, v1::Envelope& envelope);
   void end_session(const std::string& name, std::uint64_t session);
-  void close();  ///< ends all sessions and waits
+  double round_trip(const std::string& name) const;  ///< seconds, as last measured; 0: not yet
+  void close();                                      ///< ends all sessions and waits
 
  private:
   struct Link;
 
   std::optional<Violation> validate_admission(const v1::Hello& hello) const;
   std::uint64_t proven_last_received(const v1::Hello& hello) const;
+  void store_entry(const v1::SignedMember& entry);
   void store_proof(Link& link, const std::string& name, const v1::SignedMember& entry);
   void count_rejection(const std::string& name, const Violation& violation);
   double fault_draw(Purpose purpose, const std::string& name, std::uint64_t sequence) const;
   void store(Link& link, v1::Iterate& iterate);
   void store(Link& link, const std::string& name, v1::Heartbeat& heartbeat);
+  static void measure_round_trip(Link& link, const v1::Heartbeat& heartbeat);
   bool all_have_sent() const;
   static bool may_take(Link& link);
 
@@ -133,6 +138,7 @@ class LinkTable {
   Eigen::VectorXf estimate_;  ///< single precision is enough for a starting point
   bool collect_estimates_ = true;
   v1::SignedMember own_entry_;
+  v1::Heartbeat twin_entries_;  ///< since the loop last took the heartbeats
   std::uint64_t newest_sent_ = 0;
   std::uint64_t newest_received_from_self_ = 0;
   std::array<std::uint64_t, reject_reason_count> strangers_rejected_{};

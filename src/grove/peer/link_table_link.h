@@ -31,8 +31,9 @@ struct LinkTable::Link {
   std::int64_t taken_weight_version = -1;  ///< of the last link weight that the loop took
   bool took_weight = false;                ///< the loop's last call took a new link weight
   std::string last_rejection;
-  bool refused_as_duplicate = false;
   std::optional<v1::Heartbeat> received_heartbeat;
+  double echo = 0, echo_received_at = 0;  ///< sent_at of the newest heartbeat, and its arrival
+  double round_trip = 0;                  ///< seconds, as last measured; 0: not yet
   v1::SignedMember proof;  ///< newest entry of the neighbour, as the neighbour sent it
   std::vector<double> estimate;
 };

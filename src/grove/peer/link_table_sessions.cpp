@@ -1,10 +1,17 @@
 // The functions of the link table that the network threads call.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "grove/peer/clock.h"
 #include "grove/peer/link_table_link.h"
 
 namespace grove::peer {
+namespace {
+
+constexpr double max_round_trip_seconds = 60;
+
+}  // namespace
 
 v1::Hello LinkTable::hello_to(const std::string& name) const {
   const std::lock_guard lock(mutex_);
@@ -68,6 +75,7 @@ std::optional<Violation> LinkTable::admit(const v1::Hello& hello, std::uint64_t&
   const std::lock_guard lock(mutex_);
   if (auto violation = validate_admission(hello)) {
     count_rejection(hello.from(), *violation);
+    if (violation->reason == RejectReason::duplicate_peer) store_entry(hello.self());
     return violation;
   }
   auto& link = links_[hello.from()];
@@ -79,6 +87,7 @@ std::optional<Violation> LinkTable::admit(const v1::Hello& hello, std::uint64_t&
   link->last_weight_version = -1;  // the neighbour may have lost its latest weight
   link->outgoing_heartbeat.reset();
   link->certificates_sent.clear();
+  link->echo = 0;  // the clock of another process may have another origin
   store_proof(*link, hello.from(), hello.self());
   v1::Heartbeat entries;
   if (hello.has_self()) *entries.add_members() = hello.self();
@@ -100,9 +109,18 @@ void LinkTable::reject(const std::string& name, const Violation& violation) {
   count_rejection(name, violation);
 }
 
-void LinkTable::set_refused_as_duplicate(const std::string& name, bool refused) {
+void LinkTable::add_entry(const v1::SignedMember& entry) {
   const std::lock_guard lock(mutex_);
-  links_.at(name)->refused_as_duplicate = refused;
+  store_entry(entry);
+}
+
+/// The loop verifies the signature. Refused hellos cannot fill the memory between two heartbeats.
+void LinkTable::store_entry(const v1::SignedMember& entry) {
+  constexpr int max_entries = 16;
+  v1::Heartbeat alone;
+  *alone.add_members() = entry;
+  if (twin_entries_.members_size() < max_entries && !validate(alone))
+    *twin_entries_.add_members() = entry;
 }
 
 /// Logs one line per peer and reason, so a stranger cannot fill the log with invented names.
@@ -157,6 +175,10 @@ bool LinkTable::next_to_send(const std::string& name, std::uint64_t session,
       if (!entry.certificate().empty() &&
           !link.certificates_sent.insert(entry.certificate()).second)
         entry.clear_certificate();
+    const double now = monotonic_seconds();
+    envelope.mutable_heartbeat()->set_sent_at(now);
+    envelope.mutable_heartbeat()->set_echo(link.echo);
+    envelope.mutable_heartbeat()->set_echo_seconds(now - link.echo_received_at);
   } else {
     envelope.mutable_iterate()->Swap(&link.outgoing);
     link.has_outgoing = false;
@@ -170,14 +192,31 @@ bool LinkTable::next_to_send(const std::string& name, std::uint64_t session,
 void LinkTable::store(Link& link, v1::Iterate& iterate) {
   link.last_accepted = iterate.sequence();
   if (iterate.weights().has_update()) link.last_weight_version = iterate.weights().sender_version();
-  if (link.has_received) keep_weight_update(link.received, iterate);
+  if (link.has_received) keep_updates(link.received, iterate);
   link.received.Swap(&iterate);
   link.has_received = true;
   ++link.counts.iterates_received;
   changed_.notify_one();
 }
 
+/// A neighbour can falsify the round trip of its own link only, up to the limit.
+void LinkTable::measure_round_trip(Link& link, const v1::Heartbeat& heartbeat) {
+  const double now = monotonic_seconds();
+  if (heartbeat.echo() > 0)
+    link.round_trip =
+        std::clamp(now - heartbeat.echo() - heartbeat.echo_seconds(), 0.0, max_round_trip_seconds);
+  link.echo = heartbeat.sent_at();
+  link.echo_received_at = now;
+}
+
+double LinkTable::round_trip(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto link = links_.find(name);
+  return link == links_.end() ? 0 : link->second->round_trip;
+}
+
 void LinkTable::store(Link& link, const std::string& name, v1::Heartbeat& heartbeat) {
+  measure_round_trip(link, heartbeat);
   if (heartbeat.members_size() > 0) store_proof(link, name, heartbeat.members(0));
   if (link.received_heartbeat) keep_certificates(*link.received_heartbeat, heartbeat);
   link.received_heartbeat = std::move(heartbeat);

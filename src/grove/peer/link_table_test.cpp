@@ -1,9 +1,12 @@
 // The link table without a network: admission, storage and delivery of messages.
 #include "grove/peer/link_table.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "grove/coupling/link_weight.h"
+#include "grove/peer/clock.h"
 #include "grove/peer/test_hello.h"
 #include "grove/peer/test_log.h"
 
@@ -194,8 +197,44 @@ TEST_F(LinkTableTest, NamesItsProtocolWhenItRejectsAnother) {
   const auto violation = link_table.admit(hello, session);
   ASSERT_TRUE(violation);
   EXPECT_EQ(violation->reason, RejectReason::wrong_protocol);
-  EXPECT_EQ(violation->detail, "uses protocol 2, expected 3");
+  EXPECT_EQ(violation->detail, "uses protocol 4, expected 5");
   EXPECT_EQ(session, 0u);
+}
+
+v1::Envelope heartbeat_with(double sent_at, double echo, double echo_seconds) {
+  v1::Envelope envelope;
+  v1::Member member;
+  member.set_name("a");
+  envelope.mutable_heartbeat()->add_members()->set_member(member.SerializeAsString());
+  envelope.mutable_heartbeat()->set_sent_at(sent_at);
+  envelope.mutable_heartbeat()->set_echo(echo);
+  envelope.mutable_heartbeat()->set_echo_seconds(echo_seconds);
+  return envelope;
+}
+
+// The heartbeat that returns was sent 3 s ago, and the neighbour had it for half a second.
+TEST_F(LinkTableTest, MeasuresTheRoundTripWithHeartbeats) {
+  const std::uint64_t session = enters("a");
+  const auto receive = [&](v1::Envelope envelope) {
+    return link_table.deliver("a", session, envelope);
+  };
+  EXPECT_TRUE(receive(heartbeat_with(77, 0, 0)));
+  EXPECT_EQ(link_table.round_trip("a"), 0);
+  v1::Heartbeat published;
+  published.add_members();
+  link_table.publish(published);
+  v1::Envelope sent;
+  EXPECT_TRUE(link_table.next_to_send("a", session, sent));
+  EXPECT_EQ(sent.heartbeat().echo(), 77);
+  EXPECT_LT(sent.heartbeat().echo_seconds(), 10);
+  const double now = monotonic_seconds();
+  EXPECT_NEAR(sent.heartbeat().sent_at(), now, 10);
+  EXPECT_TRUE(receive(heartbeat_with(78, now - 3, 0.5)));
+  EXPECT_GE(link_table.round_trip("a"), 2.5);
+  EXPECT_LT(link_table.round_trip("a"), 12.5);
+  EXPECT_TRUE(receive(heartbeat_with(79, now, -1e9)));  // a false claim
+  EXPECT_EQ(link_table.round_trip("a"), 60);
+  EXPECT_FALSE(receive(heartbeat_with(80, std::numeric_limits<double>::quiet_NaN(), 0)));
 }
 
 }  // namespace

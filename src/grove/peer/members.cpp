@@ -19,10 +19,10 @@ constexpr std::uint64_t max_heartbeat_jump = std::uint64_t{1} << 32;
 constexpr double stopped_slack = 10;
 constexpr std::size_t run_digits = 16;
 
-/// Of two processes with the same count, the one with the larger number is believed.
-bool is_later(const Member& a, const Member& b) {
-  return std::pair(a.heartbeats(), a.process()) > std::pair(b.heartbeats(), b.process());
-}
+/// A process continues the count of the one before it. Entries further behind are of a process that
+/// has ended, and may be repeated by a neighbour.
+constexpr std::uint64_t max_heartbeat_lag = 64;
+constexpr std::size_t max_processes = 32;  ///< of one member, that are remembered
 
 }  // namespace
 
@@ -35,6 +35,7 @@ Members::Members(MembersOptions options, double now)
   self.set_residual(std::numeric_limits<double>::infinity());
   self.set_process(options_.process);
   self.set_data(options_.data);
+  self.set_sum_key(options_.sum_key);
   self.set_run(run_of(now));
 }
 
@@ -64,7 +65,6 @@ std::string Members::run_of(double now) const {
 void Members::report(double residual, bool locally_converged, std::uint64_t activations,
                      double now) {
   Member& self = own();
-  twin_advances_ += std::exchange(twin_advanced_, false);
   self.set_heartbeats(self.heartbeats() + 1);
   self.set_residual(residual);
   self.set_activations(activations);
@@ -75,9 +75,10 @@ void Members::report(double residual, bool locally_converged, std::uint64_t acti
     self.set_phase(std::min(self.phase(), Member::LOCALLY_CONVERGED));
   }
   const bool stays = self.phase() == Member::STOPPED;
-  if (!locally_converged || residual > options_.tolerance * (stays ? stopped_slack : 1))
+  if (has_twin(now) || !locally_converged ||
+      residual > options_.tolerance * (stays ? stopped_slack : 1))
     self.set_phase(Member::WORKING);
-  else if (stays || anyone_stopped(now) ||
+  else if (stays || (certified_ && all_seen(now)) || anyone_stopped(now) ||
            (self.phase() == Member::READY_TO_STOP && all_reached(Member::READY_TO_STOP, now)))
     self.set_phase(Member::STOPPED);
   else if (all_reached(Member::LOCALLY_CONVERGED, now))
@@ -86,36 +87,61 @@ void Members::report(double residual, bool locally_converged, std::uint64_t acti
     self.set_phase(Member::LOCALLY_CONVERGED);
 }
 
+/// Whether the entry is newer than what is known of its process.
+bool Members::advances(const Known& known, const Member& received) const {
+  const std::uint64_t count = known.member.heartbeats();
+  if (received.heartbeats() + max_heartbeat_lag < count) return false;
+  if (options_.signer == nullptr && received.heartbeats() > count + max_heartbeat_jump)
+    return false;
+  const auto process = known.processes.find(received.process());
+  return process == known.processes.end() || received.heartbeats() > process->second.heartbeats;
+}
+
+void Members::note_process(Known& known, const Member& received, const v1::SignedMember& entry,
+                           double now) {
+  auto& processes = known.processes;
+  if (processes.size() >= max_processes && !processes.contains(received.process()))
+    processes.erase(std::ranges::min_element(
+        processes, {}, [](const auto& one) { return one.second.received_at; }));
+  Process& process = processes[received.process()];
+  process = {received.heartbeats(), entry, now};
+  process.entry.clear_certificate();  // the signer has it
+}
+
+/// Two processes of a member both take part: what the network computes then has its data twice.
+bool Members::has_twin(double now) const {
+  return std::ranges::any_of(known_, [&](const auto& one) {
+    const auto beating = std::ranges::count_if(one.second.processes, [&](const auto& process) {
+      return now - process.second.received_at < options_.twin_seconds;
+    });
+    return beating + (one.first == options_.self ? 1 : 0) > 1;
+  });
+}
+
 /// Another process of this peer signed the entry: an earlier one, whose count is continued, or a
-/// twin that runs at the same time. The count of a twin advances again and again. Of the two, the
-/// one with the smaller number gives way.
-void Members::merge_own(const Member& received) {
-  if (received.process() > options_.process && received.heartbeats() > twin_heartbeats_) {
-    twin_heartbeats_ = received.heartbeats();
-    twin_advanced_ = true;
-  }
-  if (!is_later(received, own())) return;
-  if (options_.signer == nullptr && received.heartbeats() - own().heartbeats() > max_heartbeat_jump)
-    return;
-  own().set_heartbeats(received.heartbeats());
+/// twin that runs at the same time.
+void Members::merge_own(const Member& received, const v1::SignedMember& entry, double now) {
+  Known& self = known_.at(options_.self);
+  if (!advances(self, received)) return;
+  if (options_.signer != nullptr && !options_.signer->verify(entry, options_.self)) return;
+  note_process(self, received, entry, now);
+  own().set_twin(received.process());
+  own().set_heartbeats(std::max(own().heartbeats(), received.heartbeats()));
+  duplicate_ |= received.twin() == options_.process && received.process() < options_.process;
 }
 
 void Members::merge_other(Member received, const v1::SignedMember& entry, double now) {
   const auto found = known_.find(received.name());
-  if (found != known_.end()) {
-    const Known& known = found->second;
-    if (!is_later(received, known.member)) return;
-    if (options_.signer == nullptr &&
-        received.heartbeats() - known.member.heartbeats() > max_heartbeat_jump)
-      return;
-  } else if (known_.size() >= max_known_members) {
+  if (found != known_.end() ? !advances(found->second, received)
+                            : known_.size() >= max_known_members)
     return;
-  }
   if (options_.signer != nullptr && !options_.signer->verify(entry, received.name())) return;
   if (seen_.size() < max_known_members) seen_.insert(received.name());
-  Known known{std::move(received), entry, now};
-  known.entry.clear_certificate();  // the signer has it
-  known_[known.member.name()] = std::move(known);
+  Known& known = known_[received.name()];
+  note_process(known, received, entry, now);
+  known.entry = known.processes.at(received.process()).entry;
+  known.received_at = now;
+  known.member = std::move(received);
 }
 
 void Members::merge(const v1::Heartbeat& heartbeat, double now) {
@@ -127,10 +153,10 @@ void Members::merge(const v1::Heartbeat& heartbeat, double now) {
     if (!received) continue;
     if (received->name() != options_.self)
       merge_other(std::move(*received), entry, now);
-    else if (received->process() != options_.process &&
-             (options_.signer == nullptr || options_.signer->verify(entry, options_.self)))
-      merge_own(*received);
+    else if (received->process() != options_.process)
+      merge_own(*received, entry, now);
   }
+  if (options_.contributions != nullptr) options_.contributions->merge(heartbeat, run());
 }
 
 v1::Heartbeat Members::heartbeat(double now) const {
@@ -139,12 +165,22 @@ v1::Heartbeat Members::heartbeat(double now) const {
     *result.add_members() = options_.signer->sign(own());
   else
     result.add_members()->set_member(own().SerializeAsString());
+  const auto forward = [&](const std::string& name, const v1::SignedMember& entry) {
+    v1::SignedMember& copy = *result.add_members();
+    copy = entry;
+    if (options_.signer != nullptr) copy.set_certificate(options_.signer->certificate_of(name));
+  };
   for (const auto& [name, known] : known_) {
-    if (name == options_.self || !is_recent(known, now)) continue;
-    v1::SignedMember& entry = *result.add_members();
-    entry = known.entry;
-    if (options_.signer != nullptr) entry.set_certificate(options_.signer->certificate_of(name));
+    if (!is_recent(known, now)) continue;
+    const bool self = name == options_.self;
+    if (!self) forward(name, known.entry);
+    for (const auto& [number, process] : known.processes)
+      if ((self || number != known.member.process()) &&
+          now - process.received_at < options_.twin_seconds)
+        forward(name, process.entry);
   }
+  if (options_.contributions != nullptr && phase() == Member::STOPPED)
+    options_.contributions->add_to(result);
   return result;
 }
 
@@ -160,6 +196,11 @@ std::size_t Members::left() const {
 bool Members::has_left(const std::string& name) const {
   const auto found = known_.find(name);
   return found != known_.end() && found->second.member.phase() == Member::LEFT;
+}
+
+bool Members::has_stopped(const std::string& name) const {
+  const auto found = known_.find(name);
+  return found != known_.end() && claims(found->second.member, Member::STOPPED);
 }
 
 /// Whether the member claims the phase for the computation that this peer takes part in.
@@ -184,7 +225,8 @@ bool Members::anyone_stopped(double now) const {
 }
 
 bool Members::everyone_stopped(double now) const {
-  return phase() == Member::STOPPED && all_reached(Member::STOPPED, now);
+  return phase() == Member::STOPPED && all_reached(Member::STOPPED, now) &&
+         (options_.contributions == nullptr || options_.contributions->complete(live(now), run()));
 }
 
 bool Members::is_gone(const std::string& name, double now) const {
@@ -198,6 +240,13 @@ std::vector<std::string> Members::live(double now) const {
   for (const auto& [name, known] : known_)
     if (is_live(known, now)) names.push_back(name);
   return names;
+}
+
+std::vector<v1::Member> Members::live_entries(double now) const {
+  std::vector<Member> entries;
+  for (const auto& [name, known] : known_)
+    if (is_live(known, now)) entries.push_back(known.member);
+  return entries;
 }
 
 std::size_t Members::count(double now) const {
@@ -256,6 +305,13 @@ double Members::worst_residual(double now) const {
   for (const auto& [name, known] : known_)
     if (is_live(known, now)) worst = std::max(worst, known.member.residual());
   return worst;
+}
+
+double Members::last_heard(double now) const {
+  double newest = -1;
+  for (const auto& [name, known] : known_)
+    if (name != options_.self && is_live(known, now)) newest = std::max(newest, known.received_at);
+  return newest;
 }
 
 double Members::last_unfinished(double now) const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "grove/peer/contributions.h"
 #include "grove/peer/peer.pb.h"
 #include "grove/peer/signer.h"
 
@@ -21,9 +22,12 @@ struct MembersOptions {
   double tolerance = std::numeric_limits<double>::infinity();  ///< of the residuals
   std::string problem = {};                  ///< name of the network, and the schema, as text
   std::string data = {};                     ///< keyed digest of this peer's data
-  std::uint64_t process = 0;                 ///< drawn at random by this process
+  std::uint64_t process = 0;                 ///< number of this process; larger if it started later
   std::vector<std::string> neighbours = {};  ///< expected to become members
   Signer* signer = nullptr;                  ///< null without TLS; must outlive the members
+  std::string sum_key = {};                  ///< of this process, for masked sums; empty: none
+  Contributions* contributions = nullptr;    ///< null: not agreed; must outlive the members
+  double twin_seconds = 1;  ///< two processes of one member that beat within this time both run
 };
 
 /// A member that this peer waits for.
@@ -41,6 +45,11 @@ struct AwaitedMember {
 ///
 /// The run is the digest of the problem and of the live members and their data. Two peers with the
 /// same run compute the same optimum. Only members of the same run count towards the stop.
+///
+/// A member may have two processes by mistake. Entries of both are forwarded, nobody converges
+/// while both beat, and each names the other in its entry. The process that started later ends when
+/// it reads its own number in an entry of the earlier one: an entry of a process that has ended, or
+/// one that a neighbour repeats, cannot contain it.
 class Members {
  public:
   Members(MembersOptions options, double now);
@@ -49,6 +58,8 @@ class Members {
   void report(double residual, bool locally_converged, std::uint64_t activations, double now);
   void beat() { own().set_heartbeats(own().heartbeats() + 1); }  ///< without news
   void report_step(double seconds) { own().set_step_seconds(seconds); }
+  /// The answer is certified for the live members, which needs no further agreement to stop.
+  void set_certified(bool certified) { certified_ = certified; }
   void set_epoch(std::uint32_t epoch) { own().set_epoch(epoch); }
   void merge(const v1::Heartbeat& heartbeat, double now);
   /// The signed entries of the members, this peer's first.
@@ -58,15 +69,17 @@ class Members {
   void leave() { own().set_phase(v1::Member::LEFT); }
   const std::string& run() const { return own().run(); }
   bool everyone_stopped(double now) const;
-  /// A process with the same name and key runs, and this one must give way to it.
-  bool is_duplicate() const { return twin_advances_ >= twin_limit; }
+  /// A process with the same name and key runs that started earlier, so this one must end.
+  bool is_duplicate() const { return duplicate_; }
 
   /// The last heartbeat is older than forget_seconds, or none has arrived since the start, or the
   /// member has left.
   bool is_gone(const std::string& name, double now) const;
   bool has_left(const std::string& name) const;
+  bool has_stopped(const std::string& name) const;  ///< in the run of this peer
   std::size_t count(double now) const;              ///< n, including this peer
   std::vector<std::string> live(double now) const;  ///< names, including this peer
+  std::vector<v1::Member> live_entries(double now) const;
   /// Members that are known and not live, including those that left.
   std::vector<std::string> missing(double now) const;
   /// Members that were never seen and whose names are unknown.
@@ -77,14 +90,20 @@ class Members {
   double worst_residual(double now) const;             ///< over the live members
   /// Time of the newest heartbeat of a member that has not stopped; negative: there is none.
   double last_unfinished(double now) const;
+  double last_heard(double now) const;  ///< the same of any other member
 
  private:
-  /// Old entries of an earlier process arrive in fewer heartbeats.
-  static constexpr int twin_limit = 10;
-  struct Known {
-    v1::Member member;
-    v1::SignedMember entry;
+  /// The newest entry of one process of a member.
+  struct Process {
+    std::uint64_t heartbeats = 0;
+    v1::SignedMember entry = {};
     double received_at = 0;
+  };
+  struct Known {
+    v1::Member member;  ///< of the process whose entry advanced last
+    v1::SignedMember entry = {};
+    double received_at = 0;
+    std::map<std::uint64_t, Process> processes = {};  ///< by number; of this peer, all others
   };
   v1::Member& own() { return known_.at(options_.self).member; }
   const v1::Member& own() const { return known_.at(options_.self).member; }
@@ -97,16 +116,19 @@ class Members {
   bool all_reached(v1::Member::Phase phase, double now) const;
   bool anyone_stopped(double now) const;
   std::string run_of(double now) const;
-  void merge_own(const v1::Member& received);
+  bool advances(const Known& known, const v1::Member& received) const;
+  static void note_process(Known& known, const v1::Member& received, const v1::SignedMember& entry,
+                           double now);
+  bool has_twin(double now) const;
+  void merge_own(const v1::Member& received, const v1::SignedMember& entry, double now);
   void merge_other(v1::Member received, const v1::SignedMember& entry, double now);
 
   MembersOptions options_;
   double started_;
   std::map<std::string, Known> known_;
-  std::set<std::string> seen_;         ///< every name that was ever a member, and the neighbours
-  std::uint64_t twin_heartbeats_ = 0;  ///< newest count of another process of this peer
-  bool twin_advanced_ = false;         ///< since the last heartbeat of this peer
-  int twin_advances_ = 0;              ///< heartbeats before which it had advanced
+  std::set<std::string> seen_;  ///< every name that was ever a member, and the neighbours
+  bool duplicate_ = false;
+  bool certified_ = false;
 };
 
 }  // namespace grove::peer

@@ -237,8 +237,63 @@ TEST(Members, NoticeAnotherProcessWithTheirName) {
     twin.merge(to_twin, path.now);
     path.members[0].merge(of_twin, path.now);
   }
-  EXPECT_TRUE(path.members[1].is_duplicate());
-  EXPECT_FALSE(twin.is_duplicate());
+  EXPECT_FALSE(path.members[1].is_duplicate());
+  EXPECT_TRUE(twin.is_duplicate());  // process 9 started after process 2
+}
+
+// A path 1 - 2 - 3 whose ends have one twin each of peer-0. The earlier twin has counted more
+// heartbeats, and is always ahead. All of them have converged, on data that count twice.
+TEST(Members, DoNotStopWithTwoProcessesOfOneMember) {
+  const auto options = [](const std::string& name, std::uint64_t process) {
+    return MembersOptions{.self = name,
+                          .holder = "peer-0",
+                          .expected = 4,
+                          .forget_seconds = 100,
+                          .tolerance = 1e-8,
+                          .process = process,
+                          .twin_seconds = 5};
+  };
+  std::vector<Members> line;
+  for (const auto& [name, process] :
+       {std::pair{"peer-0", 1}, {"peer-1", 2}, {"peer-2", 3}, {"peer-3", 4}, {"peer-0", 5}})
+    line.emplace_back(options(name, static_cast<std::uint64_t>(process)), 0.0);
+  for (int k = 0; k < 20; ++k) line[0].beat();
+  double now = 0;
+  const auto second = [&](std::size_t running) {
+    ++now;
+    for (std::size_t k = 0; k < running; ++k) line[k].report(1e-9, true, 1, now);
+    std::vector<v1::Heartbeat> sent;
+    for (std::size_t k = 0; k < running; ++k) sent.push_back(line[k].heartbeat(now));
+    for (std::size_t k = 0; k + 1 < running; ++k) {
+      line[k].merge(sent[k + 1], now);
+      line[k + 1].merge(sent[k], now);
+    }
+  };
+  for (int k = 0; k < 30; ++k) {
+    second(5);
+    for (const Members& one : line) ASSERT_NE(one.phase(), Member::STOPPED) << k;
+  }
+  EXPECT_TRUE(line[4].is_duplicate());
+  EXPECT_FALSE(line[0].is_duplicate());
+  for (int k = 0; k < 30; ++k) second(4);  // the later one has ended
+  for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(line[k].phase(), Member::STOPPED);
+}
+
+// A neighbour recorded what an earlier process of peer-1 signed, and repeats it one by one.
+TEST(Members, AreNotEndedByEntriesOfAProcessThatHasEnded) {
+  Path path(2);
+  std::vector<v1::Heartbeat> recorded;
+  for (int k = 0; k < 40; ++k) {
+    path.second();
+    recorded.push_back(path.members[1].heartbeat(path.now));
+  }
+  path.members[1] =
+      Members({.self = "peer-1", .holder = "peer-0", .expected = 2, .process = 9}, path.now);
+  for (const v1::Heartbeat& one : recorded) {
+    path.members[1].merge(one, path.now);
+    path.second();
+    ASSERT_FALSE(path.members[1].is_duplicate());
+  }
 }
 
 TEST(Members, DoNotMistakeAnEarlierProcessForATwin) {

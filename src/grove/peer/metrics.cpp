@@ -49,29 +49,32 @@ class StatusCollector final : public prometheus::Collectable {
       return family(std::move(name), std::move(help), type,
                     {{{label("peer", status.name)}, value}});
     };
-    return {one("grove_activations_total", "Activations of the agent", MetricType::Counter,
-                static_cast<double>(status.activations)),
-            one("grove_residual", "Local residual, relative", MetricType::Gauge, status.residual),
-            one("grove_network_residual", "Largest residual known", MetricType::Gauge,
-                status.network_residual),
-            one("grove_members", "Members of the network", MetricType::Gauge,
-                static_cast<double>(status.members)),
-            one("grove_checkpoint_age_seconds", "Since the last checkpoint; -1: none",
-                MetricType::Gauge, status.checkpoint_age),
-            one("grove_certificate_expiry_seconds", "Until the certificate expires; -1: no TLS",
-                MetricType::Gauge, status.certificate_seconds),
-            links("grove_link_connected", "Whether the link is up", MetricType::Gauge, status,
-                  [](const LinkStatus& link) { return link.connected ? 1.0 : 0.0; }),
-            links("grove_link_bytes_total", "Bytes sent and received", MetricType::Counter, status,
-                  [](const LinkStatus& link) {
-                    return static_cast<double>(link.counts.bytes_sent + link.counts.bytes_received);
-                  }),
-            links("grove_link_iterates_received_total", "Iterates accepted", MetricType::Counter,
-                  status,
-                  [](const LinkStatus& link) {
-                    return static_cast<double>(link.counts.iterates_received);
-                  }),
-            rejections(status)};
+    return {
+        one("grove_activations_total", "Activations of the agent", MetricType::Counter,
+            static_cast<double>(status.activations)),
+        one("grove_residual", "Local residual, relative", MetricType::Gauge, status.residual),
+        one("grove_network_residual", "Largest residual known", MetricType::Gauge,
+            status.network_residual),
+        one("grove_members", "Members of the network", MetricType::Gauge,
+            static_cast<double>(status.members)),
+        one("grove_checkpoint_age_seconds", "Since the last checkpoint; -1: none",
+            MetricType::Gauge, status.checkpoint_age),
+        one("grove_certificate_expiry_seconds", "Until the certificate expires; -1: no TLS",
+            MetricType::Gauge, status.certificate_seconds),
+        links("grove_link_connected", "Whether the link is up", MetricType::Gauge, status,
+              [](const LinkStatus& link) { return link.connected ? 1.0 : 0.0; }),
+        links("grove_link_round_trip_seconds", "As last measured; 0: not yet", MetricType::Gauge,
+              status, [](const LinkStatus& link) { return link.round_trip_seconds; }),
+        links("grove_link_bytes_total", "Bytes sent and received", MetricType::Counter, status,
+              [](const LinkStatus& link) {
+                return static_cast<double>(link.counts.bytes_sent + link.counts.bytes_received);
+              }),
+        links("grove_link_iterates_received_total", "Iterates accepted", MetricType::Counter,
+              status,
+              [](const LinkStatus& link) {
+                return static_cast<double>(link.counts.iterates_received);
+              }),
+        rejections(status)};
   }
 
  private:

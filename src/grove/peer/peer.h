@@ -26,6 +26,7 @@ enum class PeerOutcome {
   left,               ///< as asked, and the others go on without this peer
   duplicate,          ///< another process has this peer's name and key
   unsaved,            ///< the model could not be written
+  unaudited,          ///< the audit log could not be written, so nothing more was sent
   forbidden           ///< a disclosure rule forbids to take part
 };
 std::string_view name_of(PeerOutcome outcome);

@@ -89,20 +89,25 @@ struct Case {
   const char* name;
   const char* penalty;
   std::uint64_t seeds;
+  const char* method = "druid-vl";
 };
 class PeersUnderFaults : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(, PeersUnderFaults,
                          testing::Values(Case{"ScalarPenalty", "0.01", 200},
                                          Case{"Diagonal", "diagonal", 500},
                                          Case{"LowRank", "low-rank:3", 500},
-                                         Case{"Full", "full", 1000}),
+                                         Case{"Full", "full", 1000},
+                                         Case{"TreeNewton", "auto", 1000, "tree-newton"}),
                          [](const auto& given) { return given.param.name; });
 
 TEST_P(PeersUnderFaults, ReachTheOptimumOfThoseThatRemain) {
   std::vector<PeerProblem> problems;
   for (std::uint64_t k = 0; k < peers; ++k)
-    problems.push_back(
-        problem_of({.penalty = GetParam().penalty, .seed = k + 1, .scale = k == 1 ? 10.0 : 1.0}));
+    problems.push_back(problem_of({.penalty = GetParam().penalty,
+                                   .seed = k + 1,
+                                   .scale = k == 1 ? 10.0 : 1.0,
+                                   .method = GetParam().method,
+                                   .certify = true}));
   const char* replayed = std::getenv("GROVE_ADVERSARIAL_SEED");
   const std::uint64_t only = replayed != nullptr ? std::strtoull(replayed, nullptr, 10) : 0;
   const std::uint64_t last = only != 0 ? only : seeds_to_run(GetParam().seeds);
@@ -113,6 +118,8 @@ TEST_P(PeersUnderFaults, ReachTheOptimumOfThoseThatRemain) {
     faulty.end_faults();
     EXPECT_TRUE(faulty.network.converges(20'000)) << faulty.network.state();
     EXPECT_LT(faulty.network.error(), 1e-6);
+    EXPECT_TRUE(faulty.network.certifies()) << faulty.network.state();
+    EXPECT_LT(faulty.network.error(), 1e-8);
     EXPECT_EQ(faulty.network.violations(), 0u);
   }
 }

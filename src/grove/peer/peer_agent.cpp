@@ -23,9 +23,15 @@ AgentContext context_of(const PeerProblem& problem, const std::string& name, std
 
 std::unique_ptr<DynamicAgent> make_dynamic_agent(const PeerProblem& problem, AgentContext context,
                                                  bool from_neighbours) {
-  DruidOptions options = problem.method;
+  if (const auto* tree = std::get_if<TreeNewtonOptions>(&problem.method))
+    return std::make_unique<TreeNewtonAgent>(*tree, std::move(context));
+  auto options = std::get<DruidOptions>(problem.method);
   options.solve_alone = !from_neighbours;
-  return std::make_unique<DruidAgent>(options, std::move(context));
+  AgentContext of_sums = context;
+  of_sums.regularizer = problem.regularizer;
+  auto druid = std::make_unique<DruidAgent>(options, std::move(context));
+  if (!problem.certified) return druid;
+  return std::make_unique<CertifiedAgent>(*problem.certified, std::move(of_sums), std::move(druid));
 }
 
 /// A correct checksum does not prove that the contents are valid. Neighbours would reject invalid
@@ -115,14 +121,21 @@ void PeerAgent::set_regularizer_holder(bool holds, std::size_t members) {
   holds_ = holds;
   members_ = members;
   agent_->set_regularizer_holder(holds, problem_.regularizer, members);
+  limit_influence();
 }
 
-void PeerAgent::receive(const std::string& name, const Message& message) {
+void PeerAgent::limit_influence() {
+  if (problem_.influence) agent_->limit_coupling_gradients(problem_.influence->link(members_));
+}
+
+bool PeerAgent::receive(const std::string& name, const Message& message) {
   const std::size_t slot = slot_of(name);
-  if (slot == names_.size()) return;  // the agent has no such link, or no longer
+  if (slot == names_.size()) return true;  // the agent has no such link, or no longer
+  const std::uint64_t limited = agent_->coupling_gradients_limited();
   agent_->receive(slot, message);
   last_received_[slot] = std::max(last_received_[slot], message.sequence);
   received_this_epoch_[slot] = 1;
+  return agent_->coupling_gradients_limited() == limited;
 }
 
 void PeerAgent::activate(std::uint64_t received_from_self, int steps) {
@@ -156,10 +169,24 @@ void PeerAgent::reset() {
   ++resets_;
 }
 
+bool PeerAgent::has_received_from_all() const {
+  return activated_ &&
+         std::ranges::all_of(received_this_epoch_, [](char received) { return received == 1; });
+}
+
+std::span<const AgentId> PeerAgent::counted_members() const {
+  return has_received_from_all() ? agent_->counted_members() : std::span<const AgentId>();
+}
+
+void PeerAgent::set_live(const std::string& name, bool live) {
+  if (has(name)) agent_->set_live(slot_of(name), live);
+}
+
 double PeerAgent::residual() const {
-  const bool all_received =
-      std::ranges::all_of(received_this_epoch_, [](char received) { return received == 1; });
-  if (!all_received || !activated_) return std::numeric_limits<double>::infinity();
+  if (!has_received_from_all()) return std::numeric_limits<double>::infinity();
+  if (problem_.sums_over_tree())
+    return counted_members().empty() ? std::numeric_limits<double>::infinity()
+                                     : certificate()->relative_step;
   double largest = std::max(agent_->last_step(), agent_->disagreement());
   if (const Vector* theta = agent_->regularized_estimate())
     largest = std::max(largest, (*theta - agent_->estimate()).stableNorm());

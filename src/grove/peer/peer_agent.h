@@ -37,7 +37,9 @@ class PeerAgent {
   void drop(const std::string& name);
   void set_regularizer_holder(bool holds, std::size_t members);
 
-  void receive(const std::string& name, const Message& message);
+  /// Returns false if the message pulled harder than the agreed bound allows; its effect is then
+  /// limited to the bound.
+  bool receive(const std::string& name, const Message& message);
   /// Runs one activation of at most `steps` local steps. `received_from_self` is the newest
   /// sequence of this peer that its neighbours know. If it is newer than the agent's own, the agent
   /// was rolled back, and starts a new epoch.
@@ -49,7 +51,15 @@ class PeerAgent {
 
   /// The largest of the last step, the disagreement on the links and, at the regularizer's holder,
   /// |x - theta|, relative to |x|. Infinite until every neighbour has sent a message in this epoch.
+  /// Of a method that certifies its answer: the certificate's last step, infinite without one.
   double residual() const;
+  /// Of the answer; null before, and with methods that have none.
+  const AnswerCertificate* certificate() const { return agent_->certificate(); }
+  /// The members that the certificate counts, as agent_number() of their names, sorted; none if
+  /// others are present now.
+  std::span<const AgentId> counted_members() const;
+  /// The neighbour can be reached, or has not been for a while.
+  void set_live(const std::string& name, bool live);
 
   const Vector& answer() const;  ///< theta at the regularizer's holder, x elsewhere
   const Vector& estimate() const { return agent_->estimate(); }
@@ -64,8 +74,10 @@ class PeerAgent {
  private:
   std::size_t slot_of(const std::string& name) const;
   bool in_range() const;
+  bool has_received_from_all() const;  ///< in this epoch
   void run_local_steps(int steps);
   void reset();
+  void limit_influence();
 
   const PeerProblem& problem_;
   std::string name_;

@@ -144,6 +144,13 @@ void add_running_options(PeerConfig& config, std::vector<Option>& options) {
       {"scale", "W", "weight of this peer's samples: n D_i / sum D with weighting = sample (1)",
        "Data"},
       config.scale, positive));
+  options.push_back(number_option(
+      {"feature-bound", "R",
+       "no feature of any site is larger; bounds every site's influence (off)", "Data"},
+      config.influence.feature_bound, wait));
+  options.push_back(number_option(
+      {"max-scale", "W", "with feature-bound: no site has a larger scale (1)", "Data"},
+      config.influence.max_scale, positive));
 }
 
 Option allowed_columns_option(std::vector<std::string>& target) {
@@ -186,6 +193,15 @@ void add_disclosure_options(PeerConfig& config, std::vector<Option>& options) {
   options.push_back(
       text_option({"audit", "FILE", "append a line for every message that is sent (off)", group},
                   config.audit));
+  options.push_back(switch_option(
+      {"contributions", "", "all members see the signed gradient of each at the answer", group},
+      config.contributions));
+  options.push_back(switch_option(
+      {"certify", "",
+       "methods with links stop only after exact sums at the answer; the parent of a leaf sees the "
+       "leaf's Hessian there",
+       group},
+      config.certify_links));
 }
 
 void make_absolute(std::string& name, const std::filesystem::path& folder) {
@@ -239,14 +255,30 @@ Status check(const PeerConfig& config) {
                                  "127.0.0.1:9100",
                                  config.metrics)};
   if (Status status = check_security(config); !status) return status;
-  if (!is_druid(config.training.method))
+  if (!is_druid(config.training.method) && !config.training.method.traits().sums_over_tree)
+    return Error{"", fmt::format("method: {} needs lock-step rounds; expected auto, tree-newton or "
+                                 "one of the DRUID family",
+                                 config.training.method.name())};
+  const bool masked = config.training.sums == SumsKind::masked;
+  if (masked && !config.training.method.traits().sums_over_tree)
+    return Error{"", fmt::format("sums: masked needs method = \"tree-newton\"; {} sends its own "
+                                 "numbers to every neighbour",
+                                 config.training.method.name())};
+  if (masked && config.members < fewest_masked_agents)
     return Error{"",
-                 fmt::format("method: {} needs lock-step rounds; expected one of the DRUID family",
-                             config.training.method.name())};
+                 fmt::format("sums: masked hides nothing among {} members; expected members = {} "
+                             "or more",
+                             config.members, fewest_masked_agents)};
+  if (config.float32 && config.training.method == Method::tree_newton)
+    return Error{"", "float32: tree-newton sends no iterates; expected float32 = false"};
   if (config.training.penalty.published_form() && !can_publish_weights(config.training))
     return Error{"", fmt::format("penalty: {}", published_weights_need)};
   if (config.scale != 1 && config.training.weighting != Weighting::sample)
     return Error{"", "scale: only with weighting = \"sample\"; otherwise every peer has weight 1"};
+  if (config.contributions && config.insecure)
+    return Error{"", "contributions: need certificates to sign with; expected no insecure = true"};
+  if (config.influence.max_scale != 1 && config.influence.feature_bound == 0)
+    return Error{"", "max-scale: only with feature-bound"};
   if (config.float32 && config.training.tolerance < 1e-6)
     return Error{
         "", "float32: rounding keeps residuals above 1e-7; expected a tolerance of 1e-6 or more"};

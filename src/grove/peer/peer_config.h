@@ -10,8 +10,12 @@
 
 #include "grove/base/result.h"
 #include "grove/data/samples.h"
+#include "grove/methods/certified_agent.h"
 #include "grove/methods/druid.h"
+#include "grove/methods/tree_newton.h"
 #include "grove/peer/disclosure.h"
+#include "grove/peer/influence.h"
+#include "grove/peer/mask_directory.h"
 #include "grove/peer/wire.h"
 #include "grove/setup/config.h"
 
@@ -37,6 +41,7 @@ struct PeerConfig {
   std::uint64_t features = 0;
   std::optional<LabelNames> labels;
   double scale = 1;
+  InfluenceSettings influence;
 
   std::string ca, certificate, key;
   bool insecure = false;
@@ -52,7 +57,9 @@ struct PeerConfig {
   bool float32 = false;
 
   DisclosureRules disclosure;
-  std::string audit;  ///< file for a log of all messages that were sent; empty: none
+  std::string audit;           ///< file for a log of all messages that were sent; empty: none
+  bool contributions = false;  ///< members publish their signed gradients at the answer
+  bool certify_links = false;  ///< a method with links stops after exact sums at its answer
 
   double fault_loss = 0;
   double fault_delay_seconds = 0;
@@ -67,18 +74,31 @@ Result<PeerConfig> read_peer_config(const std::filesystem::path& path);
 /// The part of the problem that one peer has, from its own data.
 struct PeerProblem {
   std::shared_ptr<const Objective> objective;
-  Regularizer regularizer;                  ///< r, at every peer
-  DruidOptions method;                      ///< with edge coupling
-  int work = 1;                             ///< E_i; the first one with `work = auto`
+  Regularizer regularizer;                               ///< r, at every peer
+  std::variant<DruidOptions, TreeNewtonOptions> method;  ///< DRUID with edge coupling
+  int work = 1;                                          ///< E_i; the first one with `work = auto`
   bool measures_work = false;               ///< E_i follows measured times (`work = auto`)
   Index features = 0;                       ///< without the intercept
   Schema schema = {};                       ///< settings that must be equal at all peers
   std::string data = {};                    ///< digest of this peer's data and their weight
   std::optional<ColumnNames> columns = {};  ///< in the order of the coefficients
   std::optional<DisclosureViolation> forbidden = {};  ///< of an enforced rule
+  std::optional<InfluenceBound> influence = {};       ///< as the members agreed; none: no bound
 
+  std::vector<std::string> notes = {};        ///< on what was chosen automatically
+  std::shared_ptr<MaskDirectory> masks = {};  ///< null unless sums are masked
+
+  /// Sums over a tree with which a method with links certifies its answer; none where the Hessian
+  /// is too large or r is not separable.
+  std::optional<CertifiedAgentOptions> certified = {};
+
+  bool sums_over_tree() const { return std::holds_alternative<TreeNewtonOptions>(method); }
+  /// The network certifies its answer before it stops.
+  bool certifies() const { return sums_over_tree() || certified; }
   bool shares_regularizer() const;  ///< every peer applies a share of r; there is no holder
   LinkShape link_shape() const;
+  /// Gives the sums their keys, and the digest of the data that this peer announces.
+  void prepare_sums(const std::string& announced_data);
 };
 Result<PeerProblem> load_problem(PeerConfig& config);
 

@@ -51,8 +51,13 @@ Result<Dataset> load_shard(const PeerConfig& config) {
   return shard;
 }
 
+using PeerMethod = decltype(PeerProblem::method);
+
 /// Every peer applies its share of r, unless one of them keeps the copy theta.
-bool shares_regularizer(const DruidOptions& method) { return !method.theta_penalty; }
+bool shares_regularizer(const PeerMethod& method) {
+  const auto* druid = std::get_if<DruidOptions>(&method);
+  return druid == nullptr || !druid->theta_penalty;
+}
 
 /// The settings of the data: what its columns and labels mean.
 Schema schema_of_data(const PeerConfig& config, const Dataset& shard) {
@@ -68,11 +73,17 @@ Schema schema_of_data(const PeerConfig& config, const Dataset& shard) {
     schema.push_back(
         {std::string(scale_per_row_key),
          fmt::format("{:.9g}", config.scale / static_cast<double>(shard.samples.count()))});
+  if (config.contributions) schema.push_back({"contributions", "signed"});
+  if (config.certify_links) schema.push_back({"certify", "by sums"});
+  if (config.influence.feature_bound > 0) {
+    schema.push_back({"feature-bound", fmt::format("{}", config.influence.feature_bound)});
+    schema.push_back({"max-scale", fmt::format("{}", config.influence.max_scale)});
+  }
   return schema;
 }
 
 /// The settings of the problem, for the network to have one solution and one end.
-Schema schema_of_problem(const PeerConfig& config, const DruidOptions& method) {
+Schema schema_of_problem(const PeerConfig& config, const PeerMethod& method) {
   Config training = config.training;
   Schema schema{{"holder", config.holder}};
   for (const Option& option : options_of(training))
@@ -83,6 +94,11 @@ Schema schema_of_problem(const PeerConfig& config, const DruidOptions& method) {
         schema.push_back(
             {option.name, value.is_string() ? value.get<std::string>() : value.dump()});
       }
+  schema.push_back({"messages", std::holds_alternative<TreeNewtonOptions>(method)
+                                    ? config.training.sums == SumsKind::masked
+                                          ? "masked sums over a tree"
+                                          : "sums over a tree"
+                                    : "iterates of neighbours"});
   schema.push_back({"regularizer-at", shares_regularizer(method) ? "every peer" : "holder"});
   return schema;
 }
@@ -106,6 +122,49 @@ std::string digest_of(const Samples& samples, double scale) {
     block = {};
   }
   return digest.finish();
+}
+
+/// The certified step is ten times shorter than the residual that the peers agree on. Rounding sets
+/// the lower limit.
+TreeNewtonOptions tree_options(const PeerConfig& config) {
+  constexpr double shortest = 1e-13;
+  const double usual = TreeNewtonOptions().tolerance;
+  return {.tolerance = std::max(shortest, std::min(usual, config.training.tolerance / 10)),
+          .links = {.patience = LinkStateOptions::told}};
+}
+
+/// With few rows, the rank of a Hessian would reveal their number.
+PeerMethod peer_method(const PeerConfig& config, const MethodSetup& setup, bool few_rows,
+                       const std::optional<InfluenceBound>& influence) {
+  if (config.training.method.traits().sums_over_tree) return tree_options(config);
+  auto druid = std::get<DruidOptions>(setup.options[0]);
+  druid.published_hessian = few_rows ? PublishedHessian::diagonal : PublishedHessian::blended;
+  if (influence) druid.largest_weight = influence->mean_diagonal;
+  return druid;
+}
+
+std::optional<CertifiedAgentOptions> certified_options(const PeerConfig& config,
+                                                       const PeerMethod& method,
+                                                       const Instance& instance) {
+  constexpr Index largest_hessian = 2000;  ///< as that of links
+  if (!config.certify_links || !std::holds_alternative<DruidOptions>(method) ||
+      !instance.regularizer.separable() || instance.dimension() > largest_hessian)
+    return std::nullopt;
+  return CertifiedAgentOptions{.tolerance = config.training.tolerance,
+                               .links = {.patience = LinkStateOptions::told}};
+}
+
+/// The contributions of all members travel in one heartbeat, beside the members' entries.
+Status check_contributions_fit(const PeerConfig& config, Index coefficients) {
+  constexpr std::uint64_t most_numbers = (2 << 20) / sizeof(double);
+  if (!config.contributions) return success();
+  if (config.members * static_cast<std::uint64_t>(coefficients) > most_numbers)
+    return Error{"contributions", fmt::format("{} members with {} coefficients are too many; "
+                                              "expected at most {} numbers",
+                                              config.members, coefficients, most_numbers)};
+  if (!regularizer_of(config.training, coefficients).separable())
+    return Error{"contributions", "expected l1 or a constraint, not a regularizer of its own"};
+  return success();
 }
 
 /// An instance with this peer as its only agent, for the set-up of the method.
@@ -133,6 +192,16 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
   auto shard = load_shard(config);
   if (!shard) return shard.error();
   if (!config.labels) config.labels = shard->labels;
+  if (Status status =
+          check_influence(config.influence, shard->samples, shard->columns, config.scale);
+      !status)
+    return status.error();
+  auto influence = influence_bound(config.influence, {.loss = config.training.loss,
+                                                      .features = shard->samples.dimension(),
+                                                      .intercept = config.training.intercept,
+                                                      .l1 = config.training.l1,
+                                                      .l2 = config.training.l2});
+  if (!influence) return influence.error();
   Schema schema = schema_of_data(config, *shard);
   std::string data = digest_of(shard->samples, config.scale);
   const Index coefficients = shard->samples.dimension() + (config.training.intercept ? 1 : 0);
@@ -146,19 +215,20 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
                                          .coefficients = coefficients,
                                          .members = config.members});
   if (!config.disclosure.enforced()) forbidden.reset();
+  if (Status status = check_contributions_fit(config, coefficients); !status) return status.error();
   const auto columns = shard->columns;
   auto instance = single_agent_instance(config, std::move(*shard));
   if (!instance) return instance.error();
   config.training.agents = 1;
   config.training.link = LinkKind::edge;
+  const bool masked = config.training.sums == SumsKind::masked;
+  if (masked) config.training.method = Method::tree_newton;  // nothing else has masks
   const bool automatic = config.training.work == WorkSpec("auto");
   auto setup = set_up_method(config.training, *instance);
   if (!setup) return setup.error();
   config.training = setup->resolved;
-  auto& method = std::get<DruidOptions>(setup->options[0]);
-  // With few rows, the rank of a Hessian would reveal their number.
-  method.published_hessian =
-      few_rows ? PublishedHessian::diagonal : PublishedHessian::diagonal_first;
+  const PeerMethod method = peer_method(config, *setup, few_rows, *influence);
+  const auto* druid = std::get_if<DruidOptions>(&method);
   const Schema problem = schema_of_problem(config, method);
   schema.insert(schema.begin(), problem.begin(), problem.end());
   return PeerProblem{
@@ -167,19 +237,45 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
       .method = method,
       .work = setup->work_loads[0],
       // Only for the agent that stops local steps early, which can be given too many.
-      .measures_work = automatic && published_form(method) != nullptr,
+      .measures_work = automatic && druid != nullptr && published_form(*druid) != nullptr,
       .features = instance->features,
       .schema = std::move(schema),
       .data = std::move(data),
       .columns = columns,
-      .forbidden = std::move(forbidden)};
+      .forbidden = std::move(forbidden),
+      .influence = *influence,
+      .notes = std::move(setup->notes),
+      .masks = masked ? std::make_shared<MaskDirectory>(random_key()) : nullptr,
+      .certified = certified_options(config, method, *instance)};
+}
+
+void PeerProblem::prepare_sums(const std::string& announced_data) {
+  const std::string key = masks ? masks->public_key() : std::string();
+  const std::uint32_t tag = data_tag(announced_data, key);
+  if (certified) certified->links.data = tag;
+  auto* tree = std::get_if<TreeNewtonOptions>(&method);
+  if (tree == nullptr) return;
+  tree->links.data = tag;
+  if (!masks) return;
+  tree->masks = MaskOptions{.secret = masks->secret(),
+                            .public_key = [directory = masks](AgentId member, std::uint32_t data) {
+                              return directory->key_of(member, data);
+                            }};
 }
 
 bool PeerProblem::shares_regularizer() const { return peer::shares_regularizer(method); }
 
 LinkShape PeerProblem::link_shape() const {
-  const LinkWeightForm* form = published_form(method);
-  return {objective->dimension(), form != nullptr ? std::optional(*form) : std::nullopt};
+  LinkShape shape(objective->dimension());
+  shape.sums = certifies();
+  if (const auto* druid = std::get_if<DruidOptions>(&method)) {
+    if (const LinkWeightForm* form = published_form(*druid)) shape.weight = *form;
+    shape.largest_weight = druid->largest_weight;
+  } else {
+    shape.vectors = false;
+    shape.masked = masks != nullptr;
+  }
+  return shape;
 }
 
 }  // namespace grove::peer

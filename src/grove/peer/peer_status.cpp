@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+#include "grove/record/certificate_json.h"
+
 namespace grove::peer {
 namespace {
 
@@ -49,6 +51,7 @@ json to_json(const PeerStatus& status) {
   for (const LinkStatus& link : status.links)
     links.push_back({{"name", link.name},
                      {"connected", link.connected},
+                     {"round_trip_seconds", link.round_trip_seconds},
                      {"sessions", link.counts.sessions},
                      {"iterates_sent", link.counts.iterates_sent},
                      {"iterates_received", link.counts.iterates_received},
@@ -66,6 +69,7 @@ json to_json(const PeerStatus& status) {
       {"at_rest_since",
        status.below_tolerance_since > 0 ? json(status.below_tolerance_since) : json(nullptr)},
       {"residual", number_or_null(status.residual)},
+      {"certificate", status.certificate ? to_json(*status.certificate) : json(nullptr)},
       {"network_residual", number_or_null(status.network_residual)},
       {"members", status.members},
       {"holder", status.holder},

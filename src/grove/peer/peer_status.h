@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "grove/agent/answer_certificate.h"
 #include "grove/peer/link_table.h"
 
 namespace grove::peer {
@@ -17,7 +18,8 @@ struct PeerStatus {
   std::uint64_t activations = 0;
   /// Activation since which the residual has been below the tolerance; 0: it is above.
   std::uint64_t below_tolerance_since = 0;
-  double residual = 0;          ///< of this peer
+  double residual = 0;  ///< of this peer
+  std::optional<AnswerCertificate> certificate;
   double network_residual = 0;  ///< the largest of all known members
   std::size_t members = 0;
   std::string holder;

@@ -15,13 +15,15 @@ namespace grove::peer {
 
 /// A peer with one neighbour after some rounds, and its checkpoint.
 struct SavedPeer {
-  explicit SavedPeer(const char* penalty) {
+  explicit SavedPeer(const char* penalty, const char* method = "druid-vl") {
     PeerConfig config;
     config.name = config.holder = "a";
     config.training.data = "synthetic:ijcnn-like,samples=30";
     config.training.l1 = config.training.l2 = 1e-3;
-    for (Option& option : options_of(config))
+    for (Option& option : options_of(config)) {
       if (option.name == "penalty" && !option.set(penalty)) std::abort();
+      if (option.name == "method" && !option.set(method)) std::abort();
+    }
     auto loaded = load_problem(config);
     if (!loaded) std::abort();
     problem = std::move(*loaded);
@@ -76,6 +78,7 @@ inline bool fuzz_restore(std::string_view bytes) {
     std::vector<SavedPeer> result;
     for (const char* penalty : {"0.003", "scalar", "diagonal", "low-rank:2", "full"})
       result.emplace_back(penalty);
+    result.emplace_back("auto", "tree-newton");
     return result;
   }();
   if (bytes.empty()) return false;

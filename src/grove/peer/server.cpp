@@ -5,13 +5,13 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <grpcpp/resource_quota.h>
 #include <grpcpp/server_builder.h>
 
 #include "grove/peer/channel_arguments.h"
 #include "grove/peer/clock.h"
 #include "grove/peer/peer.grpc.pb.h"
 #include "grove/peer/session.h"
+#include "grove/peer/wire_sums.h"
 
 namespace grove::peer {
 
@@ -102,15 +102,18 @@ class Server::Service final : public v1::Peer::Service {
     if (secure_ && !certified(context, hello.from()))
       return rejected("", {RejectReason::wrong_name, "the certificate carries another name"});
     std::uint64_t session = 0;
-    if (const auto violation = links_.admit(hello, session))
-      return {violation->reason == RejectReason::duplicate_peer
-                  ? grpc::StatusCode::ALREADY_EXISTS
-                  : grpc::StatusCode::FAILED_PRECONDITION,
-              violation->detail};
+    if (const auto violation = links_.admit(hello, session)) {
+      if (violation->reason != RejectReason::duplicate_peer)
+        return {grpc::StatusCode::FAILED_PRECONDITION, violation->detail};
+      // The entry of the process that is connected: the caller may be its twin.
+      return {grpc::StatusCode::ALREADY_EXISTS, violation->detail, links_.proof_of(hello.from())};
+    }
     waiting.end();
-    const auto received = [&] { streams_.extend(stream_id, monotonic_seconds() + idle_seconds_); };
-    received();
+    streams_.extend(stream_id, monotonic_seconds() + hello_timeout_seconds);
     const std::string name = hello.from();
+    const auto received = [&] {
+      streams_.extend(stream_id, monotonic_seconds() + idle_limit(links_, name, idle_seconds_));
+    };
     *envelope.mutable_hello() = links_.hello_to(name);
     v1::Hello().Swap(&hello);  // frees the estimate for the length of the session
     const bool answered = links_.record(name, envelope) && stream.Write(envelope);
@@ -140,8 +143,9 @@ class Server::Service final : public v1::Peer::Service {
 
 namespace {
 
-/// Silent streams are ended by idle_timeout_seconds. Keepalive only closes connections that have no
-/// stream; it must bear round trips of 5 s.
+/// Silent streams are ended by the timeout that follows the round trip. Keepalive only closes
+/// connections that have no stream. gRPC cannot change it for a connection that is open, so that it
+/// is long enough for any round trip at which a hello arrives in time.
 void set_keepalive(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
@@ -160,12 +164,15 @@ void set_keepalive(grpc::ServerBuilder& builder) {
 /// Memory for the messages of all connections. gRPC buffers a message before it looks at its size,
 /// and closes connections that exceed the quota.
 std::size_t quota_bytes(const ServerSettings& settings) {
-  constexpr std::size_t fixed = 12 << 20;  // connections, heartbeats, requests
+  constexpr std::size_t fixed = 6 << 20;         // connections, requests; 2 MB cut off honest peers
+  constexpr std::size_t member_bytes = 8 << 10;  // its entry and certificate, with copies
   const LinkShape& shape = settings.shape;
   const std::size_t weight =
       shape.weight ? shape.weight->numbers(shape.dimension) * sizeof(float) : 0;
-  const std::size_t iterate = static_cast<std::size_t>(shape.dimension) * sizeof(double) + weight;
-  return fixed + 2 * (settings.neighbours + 1) * iterate;
+  const std::size_t sums = shape.sums ? max_sums_bytes(shape) : 0;
+  const std::size_t iterate =
+      static_cast<std::size_t>(shape.dimension) * sizeof(double) + weight + sums;
+  return fixed + (settings.neighbours + 1) * (2 * iterate + member_bytes);
 }
 
 }  // namespace
@@ -179,10 +186,9 @@ Result<std::unique_ptr<Server>> Server::start(const ServerSettings& settings, Li
   builder.AddListeningPort(settings.listen, server_credentials(settings.identity), &server->port_);
   builder.RegisterService(server->service_.get());
   builder.SetMaxReceiveMessageSize(receive_limit_bytes(settings.shape));
-  grpc::ResourceQuota quota("peer");
-  quota.SetMaxThreads(static_cast<int>(4 * settings.neighbours + 16));
-  quota.Resize(quota_bytes(settings));
-  builder.SetResourceQuota(quota);
+  server->quota_.SetMaxThreads(static_cast<int>(4 * settings.neighbours + 16));
+  server->quota_.Resize(quota_bytes(settings));
+  builder.SetResourceQuota(server->quota_);
   set_keepalive(builder);
   server->server_ = builder.BuildAndStart();
   if (!server->server_ || server->port_ == 0)

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/server.h>
 
 #include "grove/base/result.h"
@@ -38,6 +39,8 @@ class Server {
   ~Server();
 
   int port() const { return port_; }
+  /// Memory for the messages of all connections of the peer, also of those that it dials.
+  const grpc::ResourceQuota& quota() const { return quota_; }
   void cancel_overdue(double now) { streams_.cancel_overdue(now); }
   void shut_down();
 
@@ -45,6 +48,7 @@ class Server {
   class Service;
   Server() = default;
 
+  grpc::ResourceQuota quota_{"peer"};
   StreamRegistry streams_;
   std::unique_ptr<Service> service_;
   std::unique_ptr<grpc::Server> server_;

@@ -10,11 +10,16 @@
 
 namespace grove::peer {
 
-/// A new stream must send its hello within this time. Four round trips of 5 s precede it.
+/// A new stream must send its hello within this time, and its first message within as much again.
+/// Four round trips of 5 s precede the hello.
 constexpr double hello_timeout_seconds = 25;
 /// A neighbour sends heartbeats even during a long local step. A stream on which nothing arrives
-/// for this time is dead, whatever its round trip.
+/// for this time, or for several of its round trips, is dead.
 constexpr double idle_timeout_seconds = 5;
+inline double idle_limit(const LinkTable& links, const std::string& name, double least_seconds) {
+  constexpr double round_trips = 4;
+  return std::max(least_seconds, round_trips * links.round_trip(name));
+}
 
 /// Limits one neighbour to 50,000 messages a second. Its reader pauses for the rest of each window,
 /// so the flow control of the stream slows a flooding neighbour down.

@@ -11,9 +11,13 @@ constexpr std::size_t max_certificate_bytes = 16 << 10;
 constexpr std::size_t max_signature_bytes = 1 << 10;
 constexpr std::size_t max_verified = 10'000;
 
+constexpr std::string_view member_kind = "grove-member/1";
+constexpr std::string_view contribution_kind = "grove-contribution/1";
+
 /// The first line keeps signatures of other contents, such as TLS handshakes, apart.
-std::string signed_bytes(const std::string& network, const std::string& member) {
-  return "grove-member/1\n" + network + "\n" + member;
+std::string signed_bytes(std::string_view kind, const std::string& network,
+                         const std::string& bytes) {
+  return std::string(kind) + "\n" + network + "\n" + bytes;
 }
 
 /// Ed25519 and Ed448 have a digest of their own.
@@ -38,7 +42,8 @@ struct Signer::Verified {
   Key key;  ///< public
 };
 
-Signer::Signer(const TlsIdentity& identity, std::string network) : network_(std::move(network)) {
+Signer::Signer(const TlsIdentity& identity, std::string network, std::string name)
+    : network_(std::move(network)), name_(std::move(name)) {
   set_identity(identity);
 }
 
@@ -52,12 +57,23 @@ void Signer::set_identity(const TlsIdentity& identity) {
       Keys{identity.ca, identity.certificate, secret.finish(), read_key(identity.key)});
   const std::lock_guard lock(mutex_);
   keys_ = std::move(keys);
+  // A neighbour sends the certificate of this peer once a session, with an entry of this process.
+  // Entries of another process of this peer may follow without it.
+  admit_certificate(name_, identity.certificate);
 }
 
 v1::SignedMember Signer::sign(const v1::Member& member) const {
+  return sign_bytes(member_kind, member.SerializeAsString());
+}
+
+v1::SignedMember Signer::sign_contribution(const v1::Contribution& contribution) const {
+  return sign_bytes(contribution_kind, contribution.SerializeAsString());
+}
+
+v1::SignedMember Signer::sign_bytes(std::string_view kind, std::string bytes) const {
   v1::SignedMember entry;
-  entry.set_member(member.SerializeAsString());
-  const std::string text = signed_bytes(network_, entry.member());
+  entry.set_member(std::move(bytes));
+  const std::string text = signed_bytes(kind, network_, entry.member());
   const std::lock_guard lock(mutex_);
   EVP_PKEY* key = keys_->key.get();
   const DigestContext context(EVP_MD_CTX_new());
@@ -89,6 +105,15 @@ bool Signer::admit_certificate(const std::string& name, const std::string& certi
 }
 
 bool Signer::verify(const v1::SignedMember& entry, const std::string& name) {
+  return verify_bytes(member_kind, entry, name);
+}
+
+bool Signer::verify_contribution(const v1::SignedMember& entry, const std::string& name) {
+  return verify_bytes(contribution_kind, entry, name);
+}
+
+bool Signer::verify_bytes(std::string_view kind, const v1::SignedMember& entry,
+                          const std::string& name) {
   if (entry.signature().empty() || entry.signature().size() > max_signature_bytes) return false;
   const std::lock_guard lock(mutex_);
   auto known = verified_.find(name);
@@ -99,7 +124,7 @@ bool Signer::verify(const v1::SignedMember& entry, const std::string& name) {
   }
   if (known == verified_.end()) return false;
   EVP_PKEY* key = known->second.key.get();
-  const std::string text = signed_bytes(network_, entry.member());
+  const std::string text = signed_bytes(kind, network_, entry.member());
   const DigestContext context(EVP_MD_CTX_new());
   const bool good =
       EVP_DigestVerifyInit(context.get(), nullptr, digest_for(key), nullptr, key) == 1 &&

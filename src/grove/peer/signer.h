@@ -16,8 +16,9 @@ namespace grove::peer {
 /// network's authority. All functions may be called by several threads.
 class Signer {
  public:
-  /// The identity must have passed check_identity().
-  Signer(const TlsIdentity& identity, std::string network);
+  /// The identity must have passed check_identity() for that name. One that has only an authority
+  /// can verify, and not sign.
+  Signer(const TlsIdentity& identity, std::string network, std::string name);
   ~Signer();
 
   /// Reads a renewed certificate and key.
@@ -29,6 +30,10 @@ class Signer {
   /// may be left out once it was verified.
   bool verify(const v1::SignedMember& entry, const std::string& name);
 
+  /// The same for contributions. `member` of the entry is then a Contribution.
+  v1::SignedMember sign_contribution(const v1::Contribution& contribution) const;
+  bool verify_contribution(const v1::SignedMember& entry, const std::string& name);
+
   /// The certificate with which the named member's entries were verified last; empty: none.
   std::string certificate_of(const std::string& name) const;
 
@@ -39,9 +44,12 @@ class Signer {
   struct Keys;
   struct Verified;
 
+  v1::SignedMember sign_bytes(std::string_view kind, std::string bytes) const;
+  bool verify_bytes(std::string_view kind, const v1::SignedMember& entry, const std::string& name);
   bool admit_certificate(const std::string& name, const std::string& certificate);
 
   std::string network_;
+  std::string name_;  ///< of this peer
   mutable std::mutex mutex_;
   std::unique_ptr<Keys> keys_;
   std::map<std::string, Verified> verified_;

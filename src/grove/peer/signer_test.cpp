@@ -31,7 +31,7 @@ class Signatures : public testing::Test {
  protected:
   CertifiedKey authority = *make_authority("test");
   TlsIdentity of_a = identity_of(authority, "a"), of_b = identity_of(authority, "b");
-  Signer a{of_a, "test"}, b{of_b, "test"};
+  Signer a{of_a, "test", "a"}, b{of_b, "test", "b"};
 };
 
 TEST_F(Signatures, AreVerifiedAgainstTheNameInTheCertificate) {
@@ -47,9 +47,9 @@ TEST_F(Signatures, AreVerifiedAgainstTheNameInTheCertificate) {
   v1::SignedMember without = entry;
   without.clear_certificate();
   EXPECT_TRUE(b.verify(without, "a"));  // known by now
-  EXPECT_FALSE(Signer(of_b, "test").verify(without, "a"));
-  EXPECT_FALSE(Signer(of_b, "other").verify(entry, "a"));  // of another network
-  const Signer stranger(identity_of(*make_authority("test"), "a"), "test");
+  EXPECT_FALSE(Signer(of_b, "test", "b").verify(without, "a"));
+  EXPECT_FALSE(Signer(of_b, "other", "b").verify(entry, "a"));  // of another network
+  const Signer stranger(identity_of(*make_authority("test"), "a"), "test", "a");
   EXPECT_FALSE(b.verify(stranger.sign(member_of("a", 3)), "a"));
 }
 
@@ -66,6 +66,19 @@ TEST_F(Signatures, KeepGhostsAndForgedHeartbeatsOut) {
   *forged.add_members() = b.sign(member_of("b", 1));
   members.merge(forged, 1);
   EXPECT_EQ(members.live(1), (std::vector<std::string>{"b", "c"}));
+}
+
+// A neighbour sends the certificate of a once a session. It did so with an entry of this process of
+// a, before the second process began: once nobody could verify the second one, and both went on.
+TEST_F(Signatures, OfASecondProcessAreVerifiedWithoutItsCertificate) {
+  Members first({.self = "a", .holder = "a", .expected = 2, .process = 1, .signer = &a}, 0);
+  Member entry = member_of("a", 1);
+  entry.set_process(2);
+  v1::Heartbeat forwarded;
+  *forwarded.add_members() = Signer(of_a, "test", "a").sign(entry);
+  forwarded.mutable_members(0)->clear_certificate();
+  first.merge(forwarded, 1);
+  EXPECT_EQ(parse_member(first.heartbeat(1).members(0))->twin(), 2u);
 }
 
 // 512 hellos once pushed the sequence numbers of a peer beyond what its neighbours accept.

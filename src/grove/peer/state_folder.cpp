@@ -59,7 +59,8 @@ bool StateFolder::save(Checkpoint checkpoint) {
 }
 
 Status StateFolder::write_model(const PeerConfig& config, const PeerProblem& problem,
-                                const Vector& answer) const {
+                                const Vector& answer,
+                                const std::optional<AnswerCertificate>& certificate) const {
   ObjectiveScratch scratch;
   Model model{
       .version = version,
@@ -70,9 +71,16 @@ Status StateFolder::write_model(const PeerConfig& config, const PeerProblem& pro
       .l1 = config.training.l1,
       .l2 = config.training.l2,
       .objective = problem.objective->evaluate(answer, Batch::all(), nullptr, nullptr, scratch) +
-                   problem.regularizer.value(answer)};
+                   problem.regularizer.value(answer),
+      .certificate = certificate};
+  // Without a certificate a peer knows its own part of the objective only.
+  if (certificate) model.objective = certificate->objective / certificate->members;
   if (config.training.intercept) model.intercept = answer[problem.features];
   return write_file_atomically(folder_ / "model.json", to_json(model).dump(1) + "\n");
+}
+
+Status StateFolder::write_contributions(const v1::AnswerAudit& audit) const {
+  return write_file_atomically(folder_ / "contributions.bin", audit.SerializeAsString());
 }
 
 Status StateFolder::write_summary(const nlohmann::json& summary) const {

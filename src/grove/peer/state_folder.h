@@ -32,8 +32,9 @@ class StateFolder {
   void discard_model();  ///< of an earlier run: it is not the answer of this one
   const std::string& error() const { return error_; }  ///< of the last save; empty: none
 
-  Status write_model(const PeerConfig& config, const PeerProblem& problem,
-                     const Vector& answer) const;
+  Status write_model(const PeerConfig& config, const PeerProblem& problem, const Vector& answer,
+                     const std::optional<AnswerCertificate>& certificate) const;
+  Status write_contributions(const v1::AnswerAudit& audit) const;
   Status write_summary(const nlohmann::json& summary) const;
 
  private:

@@ -24,6 +24,9 @@ struct TestProblem {
   std::string penalty;
   std::uint64_t seed = 1;  ///< of the data
   double scale = 1;        ///< weight of the samples
+  std::string method = "druid-vl";
+  bool certify = false;
+  double feature_bound = 0;
 };
 
 inline PeerProblem problem_of(const TestProblem& wanted) {
@@ -31,12 +34,16 @@ inline PeerProblem problem_of(const TestProblem& wanted) {
   config.name = "any";
   config.holder = "peer-0";
   config.scale = wanted.scale;
+  config.certify_links = wanted.certify;
+  config.influence.feature_bound = wanted.feature_bound;
   config.training.data = "synthetic:ijcnn-like,samples=100";
   config.training.seed = wanted.seed;
   config.training.l1 = 1e-3;
   config.training.l2 = 1e-3;
-  for (Option& option : options_of(config))
+  for (Option& option : options_of(config)) {
     if (option.name == "penalty" && !option.set(wanted.penalty)) ADD_FAILURE() << wanted.penalty;
+    if (option.name == "method" && !option.set(wanted.method)) ADD_FAILURE() << wanted.method;
+  }
   auto problem = load_problem(config);
   if (!problem) ADD_FAILURE() << problem.error().text();
   return std::move(*problem);
@@ -132,6 +139,8 @@ class InProcessNetwork {
   void activate(std::size_t k) {
     link_table(k).take_iterates(
         [&](const std::string& from, const Message& message) { agent(k).receive(from, message); });
+    for (const std::size_t other : neighbours(k))
+      agent(k).set_live(name(other), connected(k, other));
     agent(k).activate(link_table(k).newest_received_from_self(), 5);
     for (std::size_t slot = 0; slot < agent(k).neighbours().size(); ++slot) {
       const std::string& other = agent(k).neighbours()[slot];
@@ -176,6 +185,25 @@ class InProcessNetwork {
   bool converges(int max_rounds = 5000) {
     for (int k = 0; k < max_rounds && !converged(); ++k) connect_all(), round();
     return converged();
+  }
+  /// All running peers have one certified answer, which counts exactly them.
+  bool certified() {
+    std::vector<AgentId> members;
+    for (std::size_t k = 0; k < peers_.size(); ++k)
+      if (runs(k)) members.push_back(AgentId{agent_number(name(k))});
+    std::ranges::sort(members);
+    const PeerAgent* first = nullptr;
+    for (std::size_t k = 0; k < peers_.size(); ++k) {
+      if (!runs(k)) continue;
+      if (!std::ranges::equal(agent(k).counted_members(), members)) return false;
+      if (first != nullptr && agent(k).answer() != first->answer()) return false;
+      first = &agent(k);
+    }
+    return true;
+  }
+  bool certifies(int max_rounds = 5000) {
+    for (int k = 0; k < max_rounds && !certified(); ++k) connect_all(), round();
+    return certified();
   }
   /// The largest relative error of the running peers, against their common optimum.
   double error() {

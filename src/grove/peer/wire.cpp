@@ -11,6 +11,8 @@
 #include <Eigen/Core>
 
 #include "grove/base/printable.h"
+#include "grove/peer/wire_sums.h"
+#include "grove/sums/masks.h"
 
 namespace grove::peer {
 namespace {
@@ -36,9 +38,10 @@ std::string printable(std::string_view text) {
 
 std::string_view name_of(RejectReason reason) {
   constexpr std::array<std::string_view, reject_reason_count> names{
-      "wrong_protocol", "wrong_network",   "wrong_problem",     "wrong_name",       "unknown_peer",
-      "duplicate_peer", "malformed",       "too_large",         "wrong_dimension",  "not_finite",
-      "stale_sequence", "absurd_sequence", "wrong_link_weight", "stale_link_weight"};
+      "wrong_protocol",    "wrong_network",     "wrong_problem",  "wrong_name",
+      "unknown_peer",      "duplicate_peer",    "malformed",      "too_large",
+      "wrong_dimension",   "not_finite",        "stale_sequence", "absurd_sequence",
+      "wrong_link_weight", "stale_link_weight", "beyond_bound"};
   return names[static_cast<std::size_t>(reason)];
 }
 
@@ -151,7 +154,12 @@ std::optional<Violation> validate(const v1::Iterate& iterate, const ExpectedIter
     return Violation{RejectReason::wrong_link_weight, expected.shape.weight
                                                           ? "expected versions of the link weights"
                                                           : "expected no link weights"};
-  const bool no_vector = iterate.has_weights() && iterate.weights().receiver_version() < 0;
+  if (iterate.has_sums() ? !expected.shape.sums : !expected.shape.vectors)
+    return Violation{RejectReason::malformed, expected.shape.sums
+                                                  ? "expected fields of the sum service"
+                                                  : "expected no fields of the sum service"};
+  const bool no_vector = !expected.shape.vectors ||
+                         (iterate.has_weights() && iterate.weights().receiver_version() < 0);
   const int size = no_vector ? 0 : static_cast<int>(expected.shape.dimension);
   const int doubles = expected.float32 ? 0 : size, floats = expected.float32 ? size : 0;
   if (iterate.vector_size() != doubles || iterate.rounded_vector_size() != floats)
@@ -167,8 +175,10 @@ std::optional<Violation> validate(const v1::Iterate& iterate, const ExpectedIter
         fmt::format("sequence {} after {}", iterate.sequence(), expected.last_sequence)};
   if (!all_in_range(iterate.vector()) || !all_in_range(iterate.rounded_vector()))
     return Violation{RejectReason::not_finite, "iterate is not finite"};
-  if (iterate.has_weights()) return validate(iterate.weights(), iterate.sequence(), expected);
-  return std::nullopt;
+  if (iterate.has_weights())
+    if (auto violation = validate(iterate.weights(), iterate.sequence(), expected))
+      return violation;
+  return iterate.has_sums() ? validate(iterate.sums(), expected.shape) : std::nullopt;
 }
 
 std::optional<Violation> validate(const v1::LinkWeight& weight, const LinkShape& shape) {
@@ -182,9 +192,15 @@ std::optional<Violation> validate(const v1::LinkWeight& weight, const LinkShape&
   if (size != expected)
     return Violation{RejectReason::wrong_dimension,
                      fmt::format("link weight of {} numbers, expected {}", size, expected)};
-  if (!LinkWeight::is_positive_definite(*shape.weight, shape.dimension,
-                                        {weight.numbers().data(), size}))
+  const std::span numbers(weight.numbers().data(), size);
+  if (!LinkWeight::is_positive_definite(*shape.weight, shape.dimension, numbers))
     return Violation{RejectReason::wrong_link_weight, "link weight is not positive definite"};
+  constexpr double rounding = 1 + 1e-5;  // of single precision
+  const double mean = LinkWeight::mean_diagonal(*shape.weight, shape.dimension, numbers);
+  if (mean > rounding * shape.largest_weight)
+    return Violation{RejectReason::beyond_bound,
+                     fmt::format("link weight of mean {:.3g}; feature-bound allows {:.3g}", mean,
+                                 shape.largest_weight)};
   return std::nullopt;
 }
 
@@ -225,6 +241,8 @@ std::optional<Violation> validate(const v1::Member& member) {
     return Violation{RejectReason::not_finite, fmt::format("residual of {}", member.name())};
   if (!std::isfinite(member.step_seconds()) || member.step_seconds() < 0)
     return Violation{RejectReason::not_finite, fmt::format("step_seconds of {}", member.name())};
+  if (!member.sum_key().empty() && member.sum_key().size() != sizeof(MaskKey))
+    return Violation{RejectReason::malformed, fmt::format("sum_key of {}", member.name())};
   if (!v1::Member::Phase_IsValid(member.phase()))
     return Violation{RejectReason::malformed,
                      fmt::format("phase {}", static_cast<int>(member.phase()))};
@@ -236,12 +254,17 @@ std::optional<Violation> validate(const v1::Member& member) {
 std::optional<Violation> validate(const v1::Heartbeat& heartbeat) {
   if (static_cast<std::size_t>(heartbeat.members_size()) > max_members)
     return Violation{RejectReason::malformed, fmt::format("{} members", heartbeat.members_size())};
-  std::set<std::string> seen;
+  if (static_cast<std::size_t>(heartbeat.contributions_size()) > max_members)
+    return Violation{RejectReason::malformed,
+                     fmt::format("{} contributions", heartbeat.contributions_size())};
+  for (const double time : {heartbeat.sent_at(), heartbeat.echo(), heartbeat.echo_seconds()})
+    if (!std::isfinite(time)) return Violation{RejectReason::not_finite, "times of a heartbeat"};
+  std::set<std::pair<std::string, std::uint64_t>> seen;
   for (const v1::SignedMember& entry : heartbeat.members()) {
     const auto member = parse_member(entry);
     if (!member) return Violation{RejectReason::malformed, "an entry of a member"};
     if (auto violation = validate(*member)) return violation;
-    if (!seen.insert(member->name()).second)
+    if (!seen.emplace(member->name(), member->process()).second)
       return Violation{RejectReason::malformed, fmt::format("member '{}'", member->name())};
   }
   return std::nullopt;
@@ -251,7 +274,8 @@ std::size_t max_message_bytes(const LinkShape& shape) {
   constexpr std::size_t heartbeat = 4 << 20;
   const std::size_t weight =
       shape.weight ? shape.weight->numbers(shape.dimension) * sizeof(float) : 0;
-  return static_cast<std::size_t>(shape.dimension) * sizeof(double) + weight + heartbeat;
+  return static_cast<std::size_t>(shape.dimension) * sizeof(double) + weight + heartbeat +
+         (shape.sums ? max_sums_bytes(shape) : 0);
 }
 
 int receive_limit_bytes(const LinkShape& shape) {
@@ -286,6 +310,7 @@ v1::Iterate encode(const Message& message, const LinkShape& shape, bool float32)
     iterate.mutable_rounded_vector()->Add(message.vector.begin(), message.vector.end());
   else
     iterate.mutable_vector()->Add(message.vector.begin(), message.vector.end());
+  if (message.tree) *iterate.mutable_sums() = encode(*message.tree);
   return iterate;
 }
 
@@ -296,6 +321,7 @@ Message decode(const v1::Iterate& iterate, std::vector<double>& buffer) {
     buffer.assign(iterate.rounded_vector().begin(), iterate.rounded_vector().end());
     message.vector = buffer;
   }
+  if (iterate.has_sums()) message.tree = decode(iterate.sums());
   if (!iterate.has_weights()) return message;
   const v1::WeightHeader& weights = iterate.weights();
   message.hops = {.from_root = weights.hops_from_root(), .depth = weights.depth()};
@@ -306,7 +332,9 @@ Message decode(const v1::Iterate& iterate, std::vector<double>& buffer) {
   return message;
 }
 
-void keep_weight_update(v1::Iterate& older, v1::Iterate& newer) {
+void keep_updates(v1::Iterate& older, v1::Iterate& newer) {
+  if (older.has_sums() && newer.has_sums())
+    keep_items(*older.mutable_sums(), *newer.mutable_sums());
   if (!older.weights().has_update() || newer.weights().has_update() ||
       older.weights().sender_version() != newer.weights().sender_version())
     return;

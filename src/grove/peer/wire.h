@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,7 +16,7 @@
 
 namespace grove::peer {
 
-constexpr std::uint32_t protocol_version = 3;
+constexpr std::uint32_t protocol_version = 5;
 
 /// Sequence numbers are (epoch << 32) + activation within the epoch. A peer starts a new epoch when
 /// it restarts, and when it learns that its sequence numbers were used before.
@@ -51,8 +52,9 @@ enum class RejectReason {
   absurd_sequence,
   wrong_link_weight,
   stale_link_weight,
+  beyond_bound,
 };
-constexpr std::size_t reject_reason_count = 14;
+constexpr std::size_t reject_reason_count = 15;
 std::string_view name_of(RejectReason reason);
 
 /// A peer name consists of lower-case letters, digits and inner hyphens, as in DNS, because
@@ -69,6 +71,11 @@ struct LinkShape {
 
   Index dimension;
   std::optional<LinkWeightForm> weight;  ///< form of the link weights; none for scalar penalties
+  bool vectors = true;                   ///< messages have a vector
+  bool sums = false;                     ///< messages have the fields of the sum service
+  bool masked = false;                   ///< answers are words of fixed point under masks
+  /// Largest mean of the diagonal of a link weight (influence.h).
+  double largest_weight = std::numeric_limits<double>::infinity();
 };
 
 /// A rejected message: the reason, and a detail for the log.
@@ -122,8 +129,8 @@ v1::Iterate encode(const Message& message, const LinkShape& shape, bool float32)
 /// The spans of the result refer to the iterate or to `buffer`. The sender is not set.
 Message decode(const v1::Iterate& iterate, std::vector<double>& buffer);
 
-/// Moves the weight update of an older iterate to the newer one that replaces it. The sender does
-/// not soon repeat an update.
-void keep_weight_update(v1::Iterate& older, v1::Iterate& newer);
+/// Moves what an older iterate has and the newer one that replaces it lacks, because the sender
+/// does not soon repeat it: the weight update, and the items of the sum service.
+void keep_updates(v1::Iterate& older, v1::Iterate& newer);
 
 }  // namespace grove::peer

@@ -5,8 +5,11 @@
 #include <string_view>
 
 #include "grove/coupling/link_weight.h"
+#include "grove/peer/certificates.h"
+#include "grove/peer/contributions.h"
 #include "grove/peer/members.h"
 #include "grove/peer/wire.h"
+#include "grove/sums/link_state.h"
 
 namespace grove::peer {
 
@@ -23,6 +26,9 @@ inline void require_usable_weight(const v1::Iterate& iterate, const LinkShape& s
       LinkWeight::from_numbers(*shape.weight, shape.dimension, message.weight_update);
   if (iterate.weights().has_update() != weight.has_value()) std::abort();
   if (weight && !weight->is_positive_definite()) std::abort();
+  if (weight && LinkWeight::mean_diagonal(*shape.weight, shape.dimension, weight->numbers()) >
+                    1.001 * shape.largest_weight)
+    std::abort();
 }
 
 /// Returns whether the iterate was accepted.
@@ -48,9 +54,49 @@ inline bool fuzz_iterate(const v1::Iterate& iterate, const LinkShape& shape) {
   return accepted;
 }
 
+/// Aborts if unusable fields of the sum service were accepted. Returns whether any were.
+inline bool fuzz_sums(const v1::Iterate& iterate, Index dimension) {
+  bool accepted = false;
+  for (const bool masked : {false, true}) {
+    LinkShape shape(dimension);
+    shape.vectors = false;
+    shape.sums = true;
+    shape.masked = masked;
+    if (validate(iterate, {.shape = shape, .last_sequence = 5})) continue;
+    accepted = true;
+    std::vector<double> unused;
+    const Message message = decode(iterate, unused);
+    if (!message.tree || !message.vector.empty() || !read_entries(message.tree->table))
+      std::abort();
+    if (const auto& wave = message.tree->wave) {
+      if (!wave->id.known()) std::abort();
+      for (const double number : wave->numbers)
+        if (!std::isfinite(number)) std::abort();
+    }
+    if (const auto& sum = message.tree->sum) {
+      if (masked ? !sum->numbers.empty() || !sum->matrix.empty() : !sum->words.empty())
+        std::abort();
+      for (const double number : sum->numbers)
+        if (!std::isfinite(number)) std::abort();
+    }
+  }
+  return accepted;
+}
+
+/// Signed contributions are taken only with a signature, which no fuzzer finds.
+inline void fuzz_contributions(const v1::Heartbeat& heartbeat) {
+  static const CertifiedKey authority = *make_authority("n");
+  static const CertifiedKey own = *certify(authority, "a");
+  static Signer signer({authority.certificate, own.certificate, own.key}, "n", "a");
+  Contributions contributions(signer, "a", 3);
+  contributions.merge(heartbeat, "");
+  if (!contributions.entries().empty()) std::abort();
+}
+
 /// Merges a heartbeat that is valid, and aborts if the peer then sends one that is not.
 inline bool fuzz_heartbeat(const v1::Heartbeat& heartbeat) {
   if (validate(heartbeat)) return false;
+  fuzz_contributions(heartbeat);
   Members members({.self = "a", .holder = "a", .expected = 2, .tolerance = 1e-6, .process = 1}, 0);
   for (double now = 1; now < 4; now += 1) {
     members.merge(heartbeat, now);
@@ -81,10 +127,15 @@ inline bool fuzz_wire(std::string_view bytes) {
   if (envelope.has_heartbeat()) return fuzz_heartbeat(envelope.heartbeat());
   if (!envelope.has_iterate()) return false;
   bool accepted = fuzz_iterate(envelope.iterate(), dimension);
+  accepted |= fuzz_sums(envelope.iterate(), dimension);
   for (const LinkWeightForm form :
        {LinkWeightForm{LinkWeightShape::scalar}, LinkWeightForm{LinkWeightShape::diagonal},
-        LinkWeightForm{LinkWeightShape::low_rank, 2}, LinkWeightForm{LinkWeightShape::full}})
-    accepted |= fuzz_iterate(envelope.iterate(), {dimension, form});
+        LinkWeightForm{LinkWeightShape::low_rank, 2}, LinkWeightForm{LinkWeightShape::full}}) {
+    LinkShape shape(dimension, form);
+    accepted |= fuzz_iterate(envelope.iterate(), shape);
+    shape.largest_weight = 10;
+    fuzz_iterate(envelope.iterate(), shape);
+  }
   return accepted;
 }
 

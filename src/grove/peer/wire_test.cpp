@@ -205,13 +205,13 @@ TEST(LinkWeightOnTheWire, MovesToTheNewerIterateUnlessThatHasAnotherVersion) {
   newer.set_sequence(9);
   newer.mutable_weights()->clear_update();
   newer.mutable_weights()->set_sender_version(6);
-  keep_weight_update(older, newer);
+  keep_updates(older, newer);
   EXPECT_FALSE(newer.weights().has_update());
   newer.mutable_weights()->set_sender_version(5);
-  keep_weight_update(older, newer);
+  keep_updates(older, newer);
   EXPECT_FALSE(validate(newer.weights().update(), message.shape));
   v1::Iterate plain = iterate_of(1, {1}), next = iterate_of(2, {2});
-  keep_weight_update(plain, next);
+  keep_updates(plain, next);
   EXPECT_FALSE(next.has_weights());
 }
 

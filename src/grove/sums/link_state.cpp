@@ -15,17 +15,27 @@ constexpr std::size_t fixed_words = 4;
 constexpr std::uint32_t half_word = 16;
 constexpr std::uint32_t most_patience = 1u << 20;
 constexpr std::uint32_t most_slowness = 16;
+constexpr std::uint32_t slowness_bits = 5;  ///< of the word that it shares with the data
+constexpr std::uint32_t slowness_mask = (1u << slowness_bits) - 1;
 
 std::uint64_t entry_hash(AgentId member, const LinkStateEntry& entry) {
   WordHash hash;
   hash.add(member.value);
   hash.add(entry.version);
   hash.add(entry.slowness);
+  hash.add(entry.data);
   for (const auto* names : {&entry.live, &entry.silent}) {
     hash.add(names->size());
     for (const AgentId name : *names) hash.add(name.value);
   }
   return hash.value();
+}
+
+/// A member that was rolled back may publish a version twice. Everybody keeps the same one of the
+/// two; if it is not the member's present one, the member hears of it and publishes a later one.
+bool is_newer(AgentId member, const LinkStateEntry& entry, const LinkStateEntry& kept) {
+  return entry.version > kept.version ||
+         (entry.version == kept.version && entry_hash(member, entry) > entry_hash(member, kept));
 }
 
 bool sorted_without_repeats(const std::vector<AgentId>& names) {
@@ -36,11 +46,13 @@ bool lists(const std::vector<AgentId>& names, AgentId name) {
   return std::ranges::binary_search(names, name);
 }
 
-/// Digest of the members and their links.
-std::uint64_t graph_hash(const std::vector<AgentId>& members, const MemberGraph& graph) {
+/// Digest of the members, their data and their links.
+std::uint64_t graph_hash(const std::vector<AgentId>& members, const LinkStateTable& table,
+                         const MemberGraph& graph) {
   WordHash hash;
   for (std::size_t k = 0; k < members.size(); ++k) {
     hash.add(members[k].value);
+    hash.add(table.at(members[k]).data);
     hash.add(graph.slowness[k]);
     hash.add(graph.neighbours[k]);
   }
@@ -52,7 +64,7 @@ std::uint64_t graph_hash(const std::vector<AgentId>& members, const MemberGraph&
 void append_entry(AgentId member, const LinkStateEntry& entry, std::vector<std::uint32_t>& words) {
   words.push_back(member.value);
   words.push_back(entry.version);
-  words.push_back(entry.slowness);
+  words.push_back(entry.data << slowness_bits | entry.slowness);
   words.push_back(static_cast<std::uint32_t>(entry.live.size() << half_word | entry.silent.size()));
   for (const auto* names : {&entry.live, &entry.silent})
     for (const AgentId name : *names) words.push_back(name.value);
@@ -63,7 +75,9 @@ std::optional<LinkStateTable> read_entries(std::span<const std::uint32_t> words)
   while (!words.empty()) {
     if (words.size() < fixed_words) return std::nullopt;
     const AgentId member{words[0]};
-    LinkStateEntry entry{.version = words[1], .slowness = words[2]};
+    LinkStateEntry entry{.version = words[1],
+                         .slowness = words[2] & slowness_mask,
+                         .data = words[2] >> slowness_bits};
     const std::size_t live = words[3] >> half_word, silent = words[3] & ((1u << half_word) - 1);
     words = words.subspan(fixed_words);
     if (words.size() < live + silent || entry.slowness > most_slowness) return std::nullopt;
@@ -77,15 +91,16 @@ std::optional<LinkStateTable> read_entries(std::span<const std::uint32_t> words)
   return table;
 }
 
-LinkState::LinkState(AgentId self, std::span<const AgentId> neighbours, std::uint32_t patience)
-    : self_(self), patience_(patience) {
+LinkState::LinkState(AgentId self, std::span<const AgentId> neighbours, LinkStateOptions options)
+    : self_(self), options_(options) {
+  options_.data = options.data & (~std::uint32_t{0} >> slowness_bits);
   for (const AgentId neighbour : neighbours)
-    links_.push_back({.neighbour = neighbour, .patience = patience, .known = {}});
+    links_.push_back({.neighbour = neighbour, .patience = options_.patience, .known = {}});
   publish();
 }
 
 void LinkState::add_neighbour(AgentId neighbour) {
-  links_.push_back({.neighbour = neighbour, .patience = patience_, .known = {}});
+  links_.push_back({.neighbour = neighbour, .patience = options_.patience, .known = {}});
   publish();
 }
 
@@ -111,7 +126,13 @@ void LinkState::received_from(std::size_t slot) {
   ++link.arrivals;
   if (!link.silent) return;
   link.silent = false;
-  link.patience = std::min(2 * link.patience, most_patience);
+  if (link.patience < most_patience) link.patience *= 2;
+  publish();
+}
+
+void LinkState::set_live(std::size_t slot, bool live) {
+  if (links_[slot].silent == !live) return;
+  links_[slot].silent = !live;
   publish();
 }
 
@@ -143,7 +164,8 @@ bool LinkState::measure_pace() {
 }
 
 void LinkState::publish() {
-  LinkStateEntry entry{.version = table_[self_].version + 1, .slowness = slowness_};
+  LinkStateEntry entry{
+      .version = table_[self_].version + 1, .slowness = slowness_, .data = options_.data};
   for (const Link& link : links_)
     (link.silent ? entry.silent : entry.live).push_back(link.neighbour);
   std::ranges::sort(entry.live);
@@ -172,11 +194,12 @@ void LinkState::merge(std::span<const std::uint32_t> entries, std::size_t slot) 
       if (entry.version < own.version || entry == own) continue;
       set_entry(self_, {.version = entry.version,
                         .slowness = own.slowness,
+                        .data = own.data,
                         .live = own.live,
                         .silent = own.silent});
       publish();
     } else if (entry.version > 0 &&
-               (kept == table_.end() || entry.version > kept->second.version)) {
+               (kept == table_.end() || is_newer(member, entry, kept->second))) {
       set_entry(member, std::move(entry));
     }
   }
@@ -249,9 +272,10 @@ TreePlan LinkState::derive() const {
     auto& neighbours = graph.neighbours.emplace_back();
     for (const AgentId next : linked(member, false)) neighbours.push_back(position(next));
     plan.member_digest += hash_of(member.value);
+    plan.data.push_back(table_.at(member).data);
   }
   const SpanningTree tree = plan_tree(graph);
-  plan.id = graph_hash(plan.members, graph);
+  plan.id = graph_hash(plan.members, table_, graph);
   plan.root = plan.members[tree.root];
   plan.depth = tree.depth;
   const std::uint32_t self = position(self_);
@@ -317,6 +341,7 @@ void LinkState::load(ByteReader& reader) {
   reader.get(pace_wait_);
   reader.get(slowness_);
   slowness_ = std::min(slowness_, most_slowness);
+  if (reader.ok() && table_[self_].data != options_.data) publish();
   plan_ = {};
   outdated_ = true;
 }

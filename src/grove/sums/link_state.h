@@ -15,6 +15,7 @@ namespace grove {
 struct LinkStateEntry {
   std::uint32_t version = 0;
   std::uint32_t slowness = 0;   ///< logarithm of how much slower than its neighbours it works
+  std::uint32_t data = 0;       ///< identifies what it sums over; below 2^27
   std::vector<AgentId> live;    ///< neighbours from which messages arrive, sorted
   std::vector<AgentId> silent;  ///< neighbours from which none have for long, sorted
 
@@ -24,7 +25,8 @@ struct LinkStateEntry {
 using LinkStateTable = std::map<AgentId, LinkStateEntry>;
 
 /// Entries as messages carry them, as words of 32 bits one after the other: member, version,
-/// slowness, the numbers of live and silent neighbours in two halves of one word, their names.
+/// data and slowness in one word, the numbers of live and silent neighbours in two halves of one
+/// word, their names.
 void append_entry(AgentId member, const LinkStateEntry& entry, std::vector<std::uint32_t>& words);
 /// Nothing where the words are not those of entries.
 std::optional<LinkStateTable> read_entries(std::span<const std::uint32_t> words);
@@ -32,8 +34,9 @@ std::optional<LinkStateTable> read_entries(std::span<const std::uint32_t> words)
 /// The place of one member in the tree that all members derive from equal tables.
 struct TreePlan {
   std::vector<AgentId> members;     ///< present, sorted: connected by live links
-  std::uint64_t id = 0;             ///< of members and their links, 0: no tree yet
+  std::uint64_t id = 0;             ///< of members, their data and links, 0: no tree yet
   std::uint64_t member_digest = 0;  ///< sum of the hashes of the members
+  std::vector<std::uint32_t> data;  ///< of the members, in their order
   std::optional<AgentId> parent;    ///< none at the root
   std::vector<AgentId> children;    ///< sorted
   AgentId root;
@@ -42,20 +45,28 @@ struct TreePlan {
   bool full = false;      ///< nobody is missing: silent links would add no member
 };
 
+struct LinkStateOptions {
+  static constexpr std::uint32_t default_patience = 40, told = ~std::uint32_t{0};
+
+  /// Own activations without a message after which a neighbour is silent. `told`: they are not
+  /// counted, and set_live() says who is silent.
+  std::uint32_t patience = default_patience;
+  std::uint32_t data = 0;  ///< identifies the member's data; the lower 27 bits count
+};
+
 /// The table of one member: gossiped link-state entries, from which all members derive the same
-/// tree without electing anybody. Newer versions win. Silence is counted in own activations.
+/// tree without electing anybody. Newer versions win.
 class LinkState {
  public:
-  static constexpr std::uint32_t default_patience = 40;  ///< activations
-
-  LinkState(AgentId self, std::span<const AgentId> neighbours,
-            std::uint32_t patience = default_patience);
+  LinkState(AgentId self, std::span<const AgentId> neighbours, LinkStateOptions options = {});
 
   void add_neighbour(AgentId neighbour);
   void drop_neighbour(std::size_t slot);
   /// One more activation: neighbours that have been silent for long are published as such.
   void age();
   void received_from(std::size_t slot);
+  /// The runtime knows whether the neighbour can be reached.
+  void set_live(std::size_t slot, bool live);
   /// The neighbour could not be given the last message: its silence is not its fault.
   void not_sent(std::size_t slot);
   void merge(std::span<const std::uint32_t> entries, std::size_t slot);
@@ -94,7 +105,7 @@ class LinkState {
   std::vector<AgentId> linked(AgentId member, bool with_silent) const;
 
   AgentId self_;
-  std::uint32_t patience_;
+  LinkStateOptions options_;
   std::vector<Link> links_;  ///< by slot
   LinkStateTable table_;
   std::uint64_t digest_ = 0;  ///< sum of the hashes of all entries

@@ -19,7 +19,8 @@ void send_all(LinkState& from, LinkState& to, std::size_t slot_at_from, std::siz
 
 /// Agents 0 - 1 - 2 on a path, who know all there is to know.
 struct Path {
-  LinkState a{AgentId{0}, ids({1}), 5}, b{AgentId{1}, ids({0, 2}), 5}, c{AgentId{2}, ids({1}), 5};
+  LinkState a{AgentId{0}, ids({1}), {.patience = 5}}, b{AgentId{1}, ids({0, 2}), {.patience = 5}},
+      c{AgentId{2}, ids({1}), {.patience = 5}};
 
   Path() { gossip(); }
   void gossip() {
@@ -94,7 +95,7 @@ TEST(LinkState, PublishesAboveWhatItHadPublishedBeforeItLostItsState) {
   path.b.add_neighbour(AgentId{2});
   path.gossip();
   ASSERT_EQ(path.a.table().at(AgentId{1}).version, 3u);
-  path.b = LinkState(AgentId{1}, ids({0, 2}), 5);
+  path.b = LinkState(AgentId{1}, ids({0, 2}), {.patience = 5});
   path.gossip();
   EXPECT_EQ(path.b.table().at(AgentId{1}).version, 4u);
   EXPECT_EQ(path.a.table().at(AgentId{1}).version, 4u);
@@ -141,7 +142,7 @@ TEST(LinkState, SavingAndLoadingIsTheIdentity) {
   for (int activation = 0; activation < 6; ++activation) path.b.age();
   ByteWriter saved;
   path.b.save(saved);
-  LinkState copy(AgentId{1}, ids({0, 2}), 5);
+  LinkState copy(AgentId{1}, ids({0, 2}), {.patience = 5});
   ByteReader reader(saved.bytes());
   copy.load(reader);
   ASSERT_TRUE(reader.finished());
@@ -152,6 +153,25 @@ TEST(LinkState, SavingAndLoadingIsTheIdentity) {
   path.b.refresh();
   EXPECT_EQ(copy.plan().id, path.b.plan().id);
   EXPECT_EQ(copy.digest(), path.b.digest());
+}
+
+// Agent 2 was rolled back and has published version 9 twice. 0 knows the first one, 1 the second
+// one. They come to keep the same, and 2 a later one.
+TEST(LinkState, ResolvesAVersionThatWasPublishedTwice) {
+  Path path;
+  const auto entry = [](std::vector<AgentId> live) {
+    std::vector<std::uint32_t> words;
+    append_entry(AgentId{2}, {.version = 9, .live = std::move(live), .silent = {}}, words);
+    return words;
+  };
+  path.a.merge(entry({}), 0);
+  path.b.merge(entry(ids({1})), 1);
+  path.gossip();
+  path.gossip();
+  EXPECT_EQ(path.a.table(), path.b.table());
+  EXPECT_EQ(path.b.table(), path.c.table());
+  EXPECT_EQ(path.a.table().at(AgentId{2}).live, ids({1}));
+  EXPECT_GT(path.c.table().at(AgentId{2}).version, 9u);
 }
 
 }  // namespace

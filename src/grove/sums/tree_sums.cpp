@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 
 #include "grove/sums/hash.h"
 
@@ -13,6 +14,7 @@ WaveId identify(std::uint64_t number, const Wave& wave, std::uint64_t activation
   WordHash hash;
   const Question& question = wave.question;
   hash.add(question.kind);
+  hash.add(question.coarseness);
   hash.add((question.wants_matrix ? 2u : 0u) + (question.wants_sum ? 1u : 0u));
   hash.add(question.numbers);
   hash.add(question.support);
@@ -22,11 +24,13 @@ WaveId identify(std::uint64_t number, const Wave& wave, std::uint64_t activation
   return WaveId::of(number, hash.value());
 }
 
-template <class To, class From>
-std::vector<To> converted(std::span<const From> numbers) {
-  std::vector<To> result(numbers.size());
-  std::ranges::transform(numbers, result.begin(),
-                         [](From number) { return static_cast<To>(number); });
+/// Rounded to single precision; what it cannot hold is its largest number.
+std::vector<float> rounded(const std::vector<double>& numbers) {
+  static constexpr double largest = std::numeric_limits<float>::max();
+  std::vector<float> result(numbers.size());
+  std::ranges::transform(numbers, result.begin(), [](double number) {
+    return static_cast<float>(std::clamp(number, -largest, largest));
+  });
   return result;
 }
 
@@ -47,6 +51,7 @@ void get_numbers(ByteReader& reader, std::vector<Number>& numbers) {
 void put_answers(ByteWriter& writer, const Answers& answers) {
   put_numbers(writer, answers.numbers);
   put_numbers(writer, answers.matrix);
+  put_numbers(writer, answers.words);
   writer.put(answers.count);
   writer.put(answers.members);
 }
@@ -54,14 +59,26 @@ void put_answers(ByteWriter& writer, const Answers& answers) {
 void get_answers(ByteReader& reader, Answers& answers) {
   get_numbers(reader, answers.numbers);
   get_numbers(reader, answers.matrix);
+  get_numbers(reader, answers.words);
   reader.get(answers.count);
   reader.get(answers.members);
 }
 
 }  // namespace
 
-TreeSums::TreeSums(AgentId self, std::span<const AgentId> neighbours, std::uint32_t patience)
-    : self_(self), links_(self, neighbours, patience) {
+Question question_of(const WaveItem& item) {
+  return {.kind = item.kind,
+          .wants_matrix = item.wants_matrix,
+          .wants_sum = item.wants_sum,
+          .coarseness = item.coarseness,
+          .numbers = {item.numbers.begin(), item.numbers.end()},
+          .support = {item.support.begin(), item.support.end()}};
+}
+
+TreeSums::TreeSums(AgentId self, std::span<const AgentId> neighbours, LinkStateOptions options,
+                   std::optional<MaskOptions> masks)
+    : self_(self), links_(self, neighbours, options) {
+  if (masks) masks_.emplace(self, std::move(*masks));
   for (const AgentId id : neighbours) neighbours_.push_back({.id = id, .sum = {}, .sent = {}});
   outgoing_.resize(neighbours_.size());
 }
@@ -77,9 +94,12 @@ void TreeSums::begin_activation() {
 
 bool TreeSums::needs_wave() const {
   if (!leads()) return false;
-  const bool overtaken = std::ranges::any_of(
+  return wave_.root != self_ || !wave_.id.known() || wave_.tree != plan().id || overtaken();
+}
+
+bool TreeSums::overtaken() const {
+  return std::ranges::any_of(
       neighbours_, [&](const Neighbour& neighbour) { return neighbour.wave_known > wave_.id; });
-  return wave_.root != self_ || !wave_.id.known() || wave_.tree != plan().id || overtaken;
 }
 
 std::uint64_t TreeSums::next_wave_number() const {
@@ -106,10 +126,62 @@ bool TreeSums::children_answered() const {
 
 bool TreeSums::wants_answer() const {
   return !links_.outdated() && wave_.id.known() && wave_.question.wants_sum &&
-         wave_.tree == plan().id && !own_ && (passed_on_ == wave_.id || children_answered());
+         wave_.tree == plan().id && !own_ && (passed_on_ == wave_.id || children_answered()) &&
+         (!masks_ || may_mask());
+}
+
+std::vector<MaskedMember> TreeSums::masked_members() const {
+  std::vector<MaskedMember> members;
+  for (std::size_t k = 0; k < plan().members.size(); ++k)
+    members.push_back({plan().members[k], plan().data[k]});
+  return members;
+}
+
+bool TreeSums::may_mask() const {
+  return plan().members.size() >= fewest_masked && masks_->ready_for(masked_members());
+}
+
+FixedPoint TreeSums::shape_of(const Answers& own) const {
+  return {.numbers = own.numbers.size(),
+          .elements = own.matrix.size(),
+          .coarseness = wave_.question.coarseness,
+          .members = plan().members.size()};
+}
+
+/// All that the answers of a wave depend on: masks are never used for two contents.
+MaskKey TreeSums::wave_context() const {
+  ByteWriter writer;
+  writer.put(wave_.id);
+  writer.put(wave_.tree);
+  writer.put(wave_.root);
+  const Question& question = wave_.question;
+  writer.put(question.kind);
+  writer.put(question.wants_matrix);
+  writer.put(question.coarseness);
+  put_numbers(writer, question.numbers);
+  put_numbers(writer, question.support);
+  for (const MaskedMember& member : masked_members()) {
+    writer.put(member.id);
+    writer.put(member.data);
+  }
+  return context_of(writer.bytes());
+}
+
+void TreeSums::mask(Answers& own, bool refuses) {
+  const FixedPoint shape = shape_of(own);
+  const MaskKey context = wave_context();
+  own.words = refuses ? masks_->noise(context, shape) : shape.encode(own.numbers, own.matrix);
+  masks_->add(masked_members(), context, shape, own.words);
+}
+
+void TreeSums::refuse(Answers own) {
+  assert(masks_);
+  mask(own, true);
+  answer(std::move(own));
 }
 
 void TreeSums::answer(Answers own) {
+  if (masks_ && own.words.empty()) mask(own, false);
   own.count = 1;
   own.members = hash_of(self_.value);
   own_ = std::move(own);
@@ -121,25 +193,43 @@ void TreeSums::add_up() {
   total_.reset();
   if (!own_ || wave_.tree != plan().id || !wave_.question.wants_sum || !children_answered()) return;
   Answers total = *own_;
-  for (const AgentId child : plan().children) {
-    const Answers& part = neighbours_[slot_of(child)].sum;
-    if (part.numbers.size() != total.numbers.size() || part.matrix.size() != total.matrix.size())
-      return;  // not an answer to this question
-    for (std::size_t k = 0; k < part.numbers.size(); ++k) total.numbers[k] += part.numbers[k];
-    for (std::size_t k = 0; k < part.matrix.size(); ++k) total.matrix[k] += part.matrix[k];
-    total.count += part.count;
-    total.members += part.members;
+  if (masks_) {
+    total.numbers.clear();
+    total.matrix.clear();
   }
+  for (const AgentId child : plan().children)
+    if (!add_part(neighbours_[slot_of(child)].sum, total)) return;
   const bool whole = total.count == plan().members.size() && total.members == plan().member_digest;
   if (!plan().parent && !whole) {
     ++refused_totals_;
     return;
   }
+  if (masks_ && !plan().parent) {
+    auto decoded = shape_of(*own_).decode(total.words);
+    total.numbers = std::move(decoded.numbers);
+    total.matrix = std::move(decoded.matrix);
+    total.overflowed = decoded.overflowed;
+    total.refused = decoded.refused;
+  }
   total_ = std::move(total);
 }
 
+/// False where the part is not an answer to this question.
+bool TreeSums::add_part(const Answers& part, Answers& total) const {
+  if (part.numbers.size() != total.numbers.size() || part.matrix.size() != total.matrix.size() ||
+      part.words.size() != total.words.size())
+    return false;
+  for (std::size_t k = 0; k < part.numbers.size(); ++k) total.numbers[k] += part.numbers[k];
+  for (std::size_t k = 0; k < part.matrix.size(); ++k) total.matrix[k] += part.matrix[k];
+  if (masks_) add_words(shape_of(*own_), part.words, total.words);
+  total.count += part.count;
+  total.members += part.members;
+  return true;
+}
+
 bool TreeSums::settled() const {
-  return !links_.outdated() && plan().complete && plan().full && wave_.tree == plan().id;
+  return !links_.outdated() && plan().complete && plan().full && wave_.tree == plan().id &&
+         !overtaken();
 }
 
 std::size_t TreeSums::slot_of(AgentId id) const {
@@ -173,7 +263,7 @@ void TreeSums::prepare_messages() {
   if (total_ && sent_sum_wave_ != wave_.id && plan().parent) {
     sent_sum_ = *total_;
     sent_sum_wave_ = wave_.id;
-    sent_matrix_ = converted<float>(std::span<const double>(total_->matrix));
+    sent_matrix_ = rounded(total_->matrix);
   }
   for (std::size_t slot = 0; slot < neighbours_.size(); ++slot) {
     Neighbour& neighbour = neighbours_[slot];
@@ -204,6 +294,7 @@ TreeFields TreeSums::fields_to(std::size_t slot) const {
                            .tree = sent_wave_.tree,
                            .root = sent_wave_.root,
                            .kind = sent_wave_.question.kind,
+                           .coarseness = sent_wave_.question.coarseness,
                            .wants_matrix = sent_wave_.question.wants_matrix,
                            .wants_sum = sent_wave_.question.wants_sum,
                            .numbers = sent_wave_.question.numbers,
@@ -213,7 +304,8 @@ TreeFields TreeSums::fields_to(std::size_t slot) const {
                          .members = sent_sum_.members,
                          .count = sent_sum_.count,
                          .numbers = sent_sum_.numbers,
-                         .matrix = sent_matrix_};
+                         .matrix = sent_matrix_,
+                         .words = sent_sum_.words};
   return fields;
 }
 
@@ -251,14 +343,8 @@ void TreeSums::receive(std::size_t slot, std::uint64_t sequence, const TreeField
   news_ = news_ || links_.outdated() || fields.table_digest != links_.digest() ||
           fields.wave_known > wave_.id;
   if (const auto& wave = fields.wave; wave && wave->id > wave_.id) {
-    wave_ = {.id = wave->id,
-             .tree = wave->tree,
-             .root = wave->root,
-             .question = {.kind = wave->kind,
-                          .wants_matrix = wave->wants_matrix,
-                          .wants_sum = wave->wants_sum,
-                          .numbers = {wave->numbers.begin(), wave->numbers.end()},
-                          .support = {wave->support.begin(), wave->support.end()}}};
+    wave_ = {
+        .id = wave->id, .tree = wave->tree, .root = wave->root, .question = question_of(*wave)};
     own_.reset();
     total_.reset();
     news_ = true;
@@ -271,7 +357,8 @@ void TreeSums::take_sum(Neighbour& neighbour, const SumItem& sum) {
   neighbour.answered = sum.wave;
   news_ = true;
   neighbour.sum = {.numbers = {sum.numbers.begin(), sum.numbers.end()},
-                   .matrix = converted<double>(sum.matrix),
+                   .matrix = {sum.matrix.begin(), sum.matrix.end()},
+                   .words = {sum.words.begin(), sum.words.end()},
                    .count = sum.count,
                    .members = sum.members};
 }
@@ -286,6 +373,11 @@ void TreeSums::drop_neighbour(std::size_t slot) {
   neighbours_.erase(neighbours_.begin() + static_cast<std::ptrdiff_t>(slot));
   outgoing_.erase(outgoing_.begin() + static_cast<std::ptrdiff_t>(slot));
   links_.drop_neighbour(slot);
+}
+
+void TreeSums::set_live(std::size_t slot, bool live) {
+  links_.set_live(slot, live);
+  news_ = news_ || links_.outdated();
 }
 
 void TreeSums::save(ByteWriter& writer) const {
@@ -312,6 +404,7 @@ void TreeSums::save(ByteWriter& writer) const {
   writer.put(wave_.question.kind);
   writer.put(wave_.question.wants_matrix);
   writer.put(wave_.question.wants_sum);
+  writer.put(wave_.question.coarseness);
   put_numbers(writer, wave_.question.numbers);
   put_numbers(writer, wave_.question.support);
   writer.put(activations_);
@@ -346,6 +439,7 @@ void TreeSums::load(ByteReader& reader) {
   reader.get(wave_.question.kind);
   reader.get(wave_.question.wants_matrix);
   reader.get(wave_.question.wants_sum);
+  reader.get(wave_.question.coarseness);
   get_numbers(reader, wave_.question.numbers);
   get_numbers(reader, wave_.question.support);
   reader.get(activations_);

@@ -8,17 +8,21 @@
 #include "grove/agent/message.h"
 #include "grove/base/bytes.h"
 #include "grove/sums/link_state.h"
+#include "grove/sums/masks.h"
 
 namespace grove {
 
 /// What the root asks of all members.
 struct Question {
-  std::uint8_t kind = 0;      ///< meaning of the numbers: the user's own
-  bool wants_matrix = false;  ///< answers have a matrix beside their numbers
-  bool wants_sum = true;      ///< false: an announcement that nobody answers
+  std::uint8_t kind = 0;        ///< meaning of the numbers: the user's own
+  bool wants_matrix = false;    ///< answers have a matrix beside their numbers
+  bool wants_sum = true;        ///< false: an announcement that nobody answers
+  std::uint8_t coarseness = 0;  ///< of masked answers
   std::vector<double> numbers;
   std::vector<std::uint32_t> support;  ///< coordinates of the matrix; none: all of them
 };
+
+Question question_of(const WaveItem& item);
 
 /// A question under way.
 struct Wave {
@@ -31,9 +35,12 @@ struct Wave {
 /// The answer of one member, or a sum of answers.
 struct Answers {
   std::vector<double> numbers;
-  std::vector<double> matrix;  ///< travels in single precision
-  std::uint32_t count = 1;     ///< members that were counted
-  std::uint64_t members = 0;   ///< sum of their hashes
+  std::vector<double> matrix;        ///< travels in single precision
+  std::vector<std::uint64_t> words;  ///< both in fixed point, masked; empty without masks
+  std::uint32_t overflowed = 0;      ///< members with numbers too large for fixed point
+  std::uint32_t refused = 0;         ///< members that refused to answer: the numbers mean nothing
+  std::uint32_t count = 1;           ///< members that were counted
+  std::uint64_t members = 0;         ///< sum of their hashes
 };
 
 /// Exact sums over the members present, without a coordinator: a state machine that does no I/O.
@@ -44,13 +51,18 @@ struct Answers {
 /// lost, late, repeated or restarted. The root checks count and member digest of every total, and
 /// uses none that differs from the members of its tree.
 ///
+/// With masks, answers travel in fixed point, each under masks that cancel only in the total
+/// (sums/masks.h). Fewer than three members do not answer: one of two knows the other's part.
+///
 /// In an activation: begin_activation; at the root of a complete table begin() where needs_wave(),
 /// and whenever a total() leads to another question; answer() where wants_answer(); then
 /// prepare_messages.
 class TreeSums {
  public:
-  TreeSums(AgentId self, std::span<const AgentId> neighbours,
-           std::uint32_t patience = LinkState::default_patience);
+  static constexpr std::size_t fewest_masked = 3;  ///< members
+
+  TreeSums(AgentId self, std::span<const AgentId> neighbours, LinkStateOptions options = {},
+           std::optional<MaskOptions> masks = {});
 
   void begin_activation();
   /// This agent is the root, and knows all members that are present.
@@ -62,6 +74,9 @@ class TreeSums {
   /// passes a wave on before it works out its answer, unless they have answered already.
   bool wants_answer() const;
   void answer(Answers own);
+  /// With masks: a total of noise, of which the root learns that this agent refused.
+  void refuse(Answers own);
+  bool masked() const { return masks_.has_value(); }
   /// Of the subtree below and including this agent; null before all its parts are there.
   const Answers* total() const { return total_ ? &*total_ : nullptr; }
   void prepare_messages();
@@ -86,6 +101,7 @@ class TreeSums {
 
   void add_neighbour(AgentId neighbour);
   void drop_neighbour(std::size_t slot);
+  void set_live(std::size_t slot, bool live);
   void start_new_epoch() { links_.start_new_epoch(); }
 
   void save(ByteWriter& writer) const;
@@ -118,16 +134,24 @@ class TreeSums {
     bool wave = false, sum = false;
   };
 
+  bool overtaken() const;  ///< a neighbour knows a newer wave
   bool is_due(Neighbour& neighbour, Item item, std::uint64_t key);
   void measure_answer_time(Neighbour& neighbour, const TreeFields& fields);
   void take_sum(Neighbour& neighbour, const SumItem& sum);
   bool is_tree_neighbour(AgentId id) const;
   bool children_answered() const;
   void add_up();
+  bool add_part(const Answers& part, Answers& total) const;
+  FixedPoint shape_of(const Answers& own) const;
+  void mask(Answers& own, bool refuses);
+  MaskKey wave_context() const;
+  std::vector<MaskedMember> masked_members() const;
+  bool may_mask() const;
   std::size_t slot_of(AgentId id) const;
 
   AgentId self_;
   LinkState links_;
+  std::optional<Masks> masks_;
   std::vector<Neighbour> neighbours_;  ///< by slot
   Wave wave_;
   std::uint64_t activations_ = 0;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "grove/base/random.h"
+#include "grove/sums/fixed_point.h"
 
 namespace grove {
 namespace {
@@ -27,7 +28,8 @@ double number_of(std::uint32_t agent, double question, std::size_t k) {
 /// reorder messages.
 class Network {
  public:
-  Network(std::size_t size, const Edges& edges, std::uint64_t seed, bool faults)
+  Network(std::size_t size, const Edges& edges, std::uint64_t seed, bool faults,
+          bool masked = false)
       : neighbours_(size), random_(RandomKey{.seed = seed}), faults_(faults) {
     for (const auto& [a, b] : edges) {
       neighbours_[a].push_back(AgentId{b});
@@ -35,7 +37,9 @@ class Network {
     }
     for (std::uint32_t i = 0; i < size; ++i) {
       std::ranges::sort(neighbours_[i]);
-      agents_.emplace_back(AgentId{i}, neighbours_[i], 1000);
+      agents_.emplace_back(
+          AgentId{i}, neighbours_[i], LinkStateOptions{.patience = 1000},
+          masked ? std::optional(simulated_masks(seed, AgentId{i})) : std::nullopt);
     }
   }
 
@@ -167,6 +171,51 @@ TEST(TreeSums, OfOneMemberAreItsOwnNumbers) {
   Network network(1, {}, 1, false);
   for (int round = 0; round < 10; ++round) network.advance();
   expect_plain_sums(network, 1, 9);
+}
+
+/// The sum of the agents' fixed-point numbers, in any order the same.
+std::vector<double> fixed_point_sum(std::uint32_t size, std::size_t question) {
+  const FixedPoint shape{.numbers = 3, .members = size};
+  std::vector<std::uint64_t> words(shape.words());
+  for (std::uint32_t i = size; i-- > 0;) {
+    std::vector<double> own;
+    for (std::size_t k = 0; k < 3; ++k)
+      own.push_back(number_of(i, static_cast<double>(question), k));
+    add_words(shape, shape.encode(own, {}), words);
+  }
+  return shape.decode(words).numbers;
+}
+
+// The masks cancel to the last bit, over any tree, whatever links do.
+TEST(MaskedSums, EqualTheSumsOfFixedPointNumbersBitForBit) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto size = static_cast<std::uint32_t>(3 + seed % 8);
+    const bool faults = seed % 2 == 0;
+    Network network(size, random_edges(seed, size), seed, faults, true);
+    for (int round = 0; round < (faults ? 800 : 80); ++round) network.advance();
+    expect_plain_sums(network, size, 2);
+    for (std::size_t question = 0; question < network.totals.size(); ++question) {
+      EXPECT_EQ(network.totals[question].numbers, fixed_point_sum(size, question));
+      EXPECT_EQ(network.totals[question].overflowed, 0u);
+      EXPECT_EQ(network.totals[question].refused, 0u);
+    }
+  }
+}
+
+// Beyond 50 members not every pair has a mask.
+TEST(MaskedSums, CancelAmongMembersThatHaveFewPartners) {
+  constexpr std::uint32_t size = 64;
+  Network network(size, random_edges(5, size), 5, false, true);
+  for (int round = 0; round < 60; ++round) network.advance();
+  expect_plain_sums(network, size, 1);
+  EXPECT_EQ(network.totals[0].numbers, fixed_point_sum(size, 0));
+}
+
+// One of two members would know the other's numbers from the total.
+TEST(MaskedSums, AreNotMadeOfTwoMembers) {
+  Network network(2, {{0, 1}}, 1, false, true);
+  for (int round = 0; round < 40; ++round) network.advance();
+  EXPECT_TRUE(network.totals.empty());
 }
 
 }  // namespace

@@ -1,0 +1,142 @@
+#pragma once
+
+// Private to the peer: the loop of one process, from its start to its end.
+
+#include <atomic>
+#include <condition_variable>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "grove/peer/audit.h"
+#include "grove/peer/connections.h"
+#include "grove/peer/contributions.h"
+#include "grove/peer/ending.h"
+#include "grove/peer/members.h"
+#include "grove/peer/metrics.h"
+#include "grove/peer/peer_agent.h"
+#include "grove/peer/peer_config.h"
+#include "grove/peer/peer_status.h"
+#include "grove/peer/signer.h"
+#include "grove/peer/state_folder.h"
+#include "grove/peer/waiting.h"
+#include "grove/peer/work_pace.h"
+
+namespace grove::peer {
+
+inline SavedPhase saved_phase(v1::Member::Phase phase) {
+  if (phase == v1::Member::STOPPED) return SavedPhase::stopped;
+  return phase == v1::Member::READY_TO_STOP ? SavedPhase::ready : SavedPhase::working;
+}
+
+class PeerLoop {
+ public:
+  struct Security {
+    TlsIdentity identity;
+    std::unique_ptr<Signer> signer;   ///< null without TLS
+    std::unique_ptr<AuditLog> audit;  ///< null if nothing is recorded
+  };
+
+  PeerLoop(PeerConfig config, PeerProblem problem, Security security, const PeerHooks& hooks);
+  ~PeerLoop() { stop_beating(); }
+  PeerLoop(const PeerLoop&) = delete;
+  PeerLoop& operator=(const PeerLoop&) = delete;
+
+  Result<PeerEnd> run();
+
+ private:
+  // The start.
+  Status open_network();
+  void restore_links();
+  bool is_neighbour(const std::string& name) const;
+  void prepare_agent();
+  SavedPhase resume(const Checkpoint& checkpoint);
+  void make_agent(PeerStart start);
+  PeerStart start_point(bool has_checkpoint);
+  bool all_connected() const;
+  bool asked_to_stop() const;
+
+  // Activations and heartbeats.
+  void activate(double now);
+  void release_memory();
+  void log_events();
+  void announce_epoch(double now);
+  void heartbeat(double now);
+  void merge_heartbeats(double now);
+  void keep_beating();
+  void stop_beating();
+  void note_agreement();
+  void log_waiting(double now);
+  static std::vector<AwaitedMember> absent_only(std::vector<AwaitedMember> awaited);
+  void choose_pace();
+  bool locally_converged();
+  bool is_certified(double now) const;
+  void follow_links(double now);
+  void follow_membership(double now);
+  void check_members(double now);
+
+  // The end, and what others see.
+  void save(double now);
+  void decide_end(double now);
+  Result<PeerEnd> finish();
+  void write_results(PeerEnd& end, const Vector& answer,
+                     const std::optional<AnswerCertificate>& certificate);
+  std::optional<AnswerCertificate> certificate() const;
+  Status write_contributions(nlohmann::json& summary, const Vector& answer);
+  void update_status(double now);
+  PeerStatus status() const;
+
+  PeerConfig config_;
+  PeerProblem problem_;
+  std::unique_ptr<Signer> signer_;
+  std::unique_ptr<AuditLog> audit_;
+  const PeerHooks& hooks_;
+  double started_;
+  StateFolder folder_;
+  LinkTable links_;
+  std::mutex members_mutex_;
+  std::optional<Contributions> contributions_;  ///< none: the members did not agree on them
+  Members members_;
+  std::unique_ptr<PeerAgent> agent_;
+  std::optional<Ending> ending_;
+  std::optional<PeerOutcome> outcome_;
+  std::optional<DisclosureViolation> violation_;
+  std::atomic<bool> stop_requested_ = false, leave_requested_ = false;
+  mutable std::mutex status_mutex_;
+  PeerStatus status_;
+
+  std::optional<Checkpoint> checkpoint_;  ///< found at the start; the agent takes it
+  WorkPace pace_{problem_.work};
+  double wait_timeout_ = config_.wait_timeout_seconds;
+  double last_activation_ = 0, last_trim_ = 0, next_heartbeat_ = 0, last_save_ = started_,
+         saved_at_ = -1;
+  double worst_residual_since_heartbeat_ = 0;
+  int heartbeats_below_tolerance_ = 0;
+  int resets_ = 0;  ///< of the agent; those already logged
+  std::uint64_t below_tolerance_since_ = 0;
+  std::uint64_t published_epoch_ = 0;
+  std::size_t events_logged_ = 0;
+  Vector agreed_answer_;  ///< at the last agreement to stop
+  double agreed_residual_ = std::numeric_limits<double>::infinity();
+  std::optional<AnswerCertificate> agreed_certificate_;
+  std::map<std::string, double> last_connected_;  ///< neighbours, monotonic seconds
+  std::string waiting_;
+  WaitingLog waiting_log_;
+
+  double next_expiry_warning_ = 0;
+  double last_beat_ = 0;       ///< of the loop
+  bool stop_beating_ = false;  ///< both guarded by the mutex of the members
+  std::condition_variable beater_ended_;
+  std::thread beater_;
+
+  // Last, because their threads use the members above.
+  Connections connections_;
+  std::unique_ptr<Metrics> metrics_;
+};
+
+}  // namespace grove::peer
