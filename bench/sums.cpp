@@ -151,13 +151,13 @@ Ratios compare(const std::vector<Case>& cases, const std::string& only) {
   return ratios;
 }
 
-void run_storms(std::uint64_t wanted, std::uint64_t seed, HessianWaves hessians,
+void run_storms(std::uint64_t wanted, std::uint64_t seed, HessianWaves hessians, bool masked,
                 std::vector<bench::Row>& rows) {
   using namespace testing_support;
   std::uint64_t played = 0, failed = 0;
   std::vector<double> rounds;
   for (; played < wanted; ++seed) {
-    const auto outcome = fault_storm(seed, hessians);
+    const auto outcome = fault_storm(seed, hessians, masked);
     if (!outcome) continue;
     ++played;
     rounds.push_back(static_cast<double>(outcome->rounds));
@@ -205,13 +205,14 @@ void run_hard(std::uint64_t wanted, std::uint64_t seed, std::vector<bench::Row>&
 int main(int argc, char** argv) {
   CLI::App app("tree-newton beside druid-vl, fault storms and hard instances");
   std::uint64_t storms = 0, hard = 0, seed = 100'000;
-  bool cases = false, faults = false, lazy = false;
+  bool cases = false, faults = false, lazy = false, masked = false;
   std::string only, json;
   app.add_flag("--cases", cases, "rounds and bytes of every case");
   app.add_flag("--faults", faults, "the same with participation, loss and delay");
   app.add_option("--only", only, "cases whose name contains this");
   app.add_option("--storms", storms, "number of fault storms");
   app.add_flag("--lazy", lazy, "storms with old Hessians");
+  app.add_flag("--masked", masked, "storms with masked sums");
   app.add_option("--hard", hard, "number of hard instances");
   app.add_option("--seed", seed, "first seed of storms and hard instances");
   app.add_option("--json", json, "writes the table there, too");
@@ -236,7 +237,8 @@ int main(int argc, char** argv) {
     rows.push_back({"median rounds under faults", median(ratios.rounds), "x"});
     rows.push_back({"median bytes under faults", median(ratios.bytes), "x"});
   }
-  if (storms > 0) run_storms(storms, seed, lazy ? HessianWaves::lazy : HessianWaves::eager, rows);
+  if (storms > 0)
+    run_storms(storms, seed, lazy ? HessianWaves::lazy : HessianWaves::eager, masked, rows);
   if (hard > 0) run_hard(hard, seed, rows);
   return bench::report("sums over a tree", rows, argc, argv);
 }

@@ -32,6 +32,10 @@ function(grove_library name)
     target_link_libraries(grove_${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE}
                                                $<BUILD_INTERFACE:grove_settings>)
     target_compile_features(grove_${name} PUBLIC cxx_std_20)
+    # The Python module is made of the same objects as the program. Without interposition calls
+    # inside a library are as direct as they are without position-independent code.
+    set_target_properties(grove_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_compile_options(grove_${name} PRIVATE -fno-semantic-interposition)
     if(ARG_QUICK)
       grove_compile_quickly(grove_${name})
     endif()

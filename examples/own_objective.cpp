@@ -43,7 +43,7 @@ int main() {
 
   grove::Options options;
   options.graph = "path";
-  options.tolerance = 1e-9;
+  options.tolerance = 1e-18;
   const auto record = grove::run(*problem, options);
   if (!record) return std::fprintf(stderr, "%s\n", record.error().text().c_str()), 2;
 

@@ -67,6 +67,11 @@ struct Trial {
 
 MethodCase published(LinkWeightForm form) { return {"", default_druid(form, LinkKind::edge), 1}; }
 
+/// Agents that sum over a tree.
+MethodCase summing(bool masked) {
+  return {"", FactoryOptions{*Method::tree_newton.factory(), {.masked_sums = masked}}, 1};
+}
+
 struct WeightingCase {
   const char* name;
   MethodCase method;
@@ -83,7 +88,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(WeightingCase{"FixedPenalty", {"", fixed_penalty, 1}, 2000},
                     WeightingCase{"Diagonal", published({LinkWeightShape::diagonal}), 200},
                     WeightingCase{"LowRank", published({LinkWeightShape::low_rank, 1}), 200},
-                    WeightingCase{"Full", published({LinkWeightShape::full}), 500}),
+                    WeightingCase{"Full", published({LinkWeightShape::full}), 500},
+                    WeightingCase{"TreeNewton", summing(false), 2000},
+                    WeightingCase{"MaskedTreeNewton", summing(true), 500}),
     [](const auto& given) { return given.param.name; });
 
 TEST_P(AdversarialNetwork, NeverKeepsTheAgentsFromTheOptimum) {

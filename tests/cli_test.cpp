@@ -111,7 +111,7 @@ TEST_F(CommandLine, UnknownNamesGetASuggestion) {
   EXPECT_EQ(grove("tarin").err,
             "grove: 'tarin' is unknown; expected one of: train, fit, summary, predict, compare, "
             "plot, data, "
-            "reproduce, theory, peer, network, audit; did you mean train?\n");
+            "reproduce, theory, peer, network, audit, view; did you mean train?\n");
   EXPECT_NE(grove("benchmark").err.find("did you mean compare?"), std::string::npos);
 }
 

@@ -101,6 +101,60 @@ void expect_same_table(const Inference& a, const Inference& b, double tolerance)
   EXPECT_NEAR(*a.aic, *b.aic, tolerance * std::abs(*b.aic));
 }
 
+/// The same rows as numbers and codes of texts, as programs have them.
+Table in_memory(const std::string& name, const std::string& csv) {
+  const auto parsed = parse_table(csv, name);
+  auto table = make_table(name, parsed->columns);
+  EXPECT_TRUE(table) << table.error().text();
+  return table ? *table : Table{};
+}
+
+TEST(FitOnTablesInMemory, IsTheFitOnTheSameRowsInFiles) {
+  const std::vector<Row> rows = rows_of(120, 3);
+  const std::vector<std::string> texts{table_of(rows, 0, 50), table_of(rows, 50, 120)};
+  for (const char* family : {"binomial", "multinomial"}) {
+    const std::string formula = family == std::string("binomial") ? "label ~ x + z*p" : "p ~ x + z";
+    const auto files = fit_tables(formula, texts, family);
+    ASSERT_TRUE(files) << error_of(files);
+    const FitOptions options{
+        .formula = formula, .sites = {"a", "b"}, .family = *Family::parse(family)};
+    const auto data =
+        make_fit_data(options, usual(), {in_memory("a", texts[0]), in_memory("b", texts[1])});
+    ASSERT_TRUE(data) << data.error().text();
+    const auto memory = fit(options, usual(), *data);
+    ASSERT_TRUE(memory) << error_of(memory);
+    EXPECT_EQ(memory->model.coefficients, files->model.coefficients);
+    EXPECT_EQ(memory->model.intercepts, files->model.intercepts);
+    EXPECT_EQ(memory->model.sites[1].name, "b");
+    EXPECT_EQ(memory->record.config["data"], (nlohmann::json{"a", "b"}));
+  }
+  const auto none = make_fit_data({.formula = "y ~ x"}, usual(), {});
+  EXPECT_EQ(none.error().text(), "sites: expected at least one table, found none");
+}
+
+TEST(FitOnTablesInMemory, NamesTheRowOfABadResponse) {
+  const FitOptions options{.formula = "y ~ x", .family = *Family::parse("poisson")};
+  const auto table = make_table(
+      "ward", {{.name = "y", .numbers = {1, 2, -3}}, {.name = "x", .numbers = {1, 2, 4}}});
+  const auto data = make_fit_data(options, usual(), {*table});
+  EXPECT_EQ(data.error().where, "ward, row 2");
+}
+
+/// q of the normal distribution for 0.9 is 1.6449, of Student's with 3 degrees of freedom 2.3534
+/// (tables in any textbook).
+TEST(Inference, HasTheQuantilesOfTextbooks) {
+  EXPECT_NEAR(interval_quantile({.uses_t = false}, 0.9), 1.644853627, 1e-9);
+  EXPECT_NEAR(interval_quantile({.uses_t = true, .df_residual = 3}, 0.9), 2.353363435, 1e-9);
+}
+
+TEST(Fit, HasProbabilitiesOfClassesThatSumToOne) {
+  // Scores 0, log 2 and log 3: probabilities 1/6, 2/6 and 3/6, whatever is added to all scores.
+  const Vector some = class_probabilities(Eigen::RowVector2d(std::log(2.0), std::log(3.0)));
+  EXPECT_NEAR((some - Eigen::Vector3d(1, 2, 3) / 6).norm(), 0, 1e-15);
+  const Vector certain = class_probabilities(Eigen::RowVector2d(-1e4, 1e4));
+  EXPECT_NEAR((certain - Eigen::Vector3d(0, 0, 1)).norm(), 0, 1e-300);
+}
+
 struct Case {
   const char* formula;
   const char* family;

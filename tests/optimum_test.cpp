@@ -51,7 +51,7 @@ Config config_for(Method method) {
   config.penalty = 0.2;
   config.work = "3";
   config.rounds = 6000;
-  config.tolerance = 1e-11;
+  config.tolerance = 1e-20;
   config.measure_every = 10;
   config.threads = 1;
   if (method == Method::druid_gd) config.prox = 2;
@@ -88,7 +88,9 @@ TEST_P(EveryProblem, EveryMethodEndsAtTheOptimum) {
     const std::string& name = method.name();
     const auto record = run_prepared(config_for(method), prepared);
     ASSERT_TRUE(record) << name << ": " << record.error().text();
-    EXPECT_EQ(record->outcome.status, RunStatus::converged) << name << record->outcome.detail;
+    // Rounding keeps some methods above the tolerance.
+    ASSERT_TRUE(record->outcome.gap_bound) << name;
+    EXPECT_LE(*record->outcome.gap_bound, 1e-15) << name << record->outcome.detail;
     EXPECT_LT((record->solution - optimum).norm(), 1e-9) << name;
     EXPECT_LT(*record->trace.back().relative_error, 1e-17) << name;
     const Vector answer =
@@ -121,7 +123,7 @@ Config skewed_shards() {
   config.intercept = true;
   config.penalty = 0.2;
   config.rounds = 3000;
-  config.tolerance = 1e-11;
+  config.tolerance = 1e-20;
   config.threads = 1;
   return config;
 }

@@ -46,9 +46,10 @@ int execute(const Command& command, const std::map<std::string, std::string>& gi
 int fail(const Error& error);
 
 inline constexpr const char* data_summary = "list known public data sets, or get one";
-inline constexpr const char* audit_summary = "check the log of what a peer has sent";
+inline constexpr const char* audit_summary = "check what a peer has sent, and who contributed what";
 inline constexpr const char* network_summary = "try out a network of peers on this machine";
 inline constexpr const char* peer_summary = "run one agent of a network of machines";
+inline constexpr const char* view_summary = "show run records in a browser";
 inline constexpr const char* reproduce_summary =
     "repeat the paper's experiments and compare with its numbers";
 inline constexpr const char* theory_summary =
@@ -66,5 +67,6 @@ Command theory_command();
 Command peer_command();
 Command network_command();
 Command audit_command();
+Command view_command();
 
 }  // namespace grove::app

@@ -162,6 +162,7 @@ class Comparing {
     // The notes are about settings, which all seeds share.
     if (!quiet_ && config.seed == settings_.config.seed)
       hooks.noted = [&](std::string_view note) { note_about(name, note); };
+    hooks.agents_wanted = !settings_.outputs.report.empty();
     auto record = run_prepared(config, problem, hooks, cluster_);
     if (!record) return record.error();
     result_.series[k].runs.push_back(std::move(*record));
@@ -194,6 +195,7 @@ Status write_outputs(const Outputs& outputs, const Comparison& comparison) {
     if (Status status = write_file_atomically(outputs.record, json_text(to_json(comparison)));
         !status)
       return status;
+  if (Status status = write_report(outputs, "compare", to_json(comparison)); !status) return status;
   return write_convergence(outputs, comparison.series);
 }
 

@@ -6,6 +6,7 @@
 #include "grove/base/text.h"
 #include "grove/record/fitted_scores.h"
 #include "grove/record/json_format.h"
+#include "grove/train/fit_options.h"
 #include "grove/train/fit_path.h"
 #include "memory.h"
 #include "outputs.h"
@@ -20,12 +21,7 @@ enum class FitPicture { automatic, convergence, forest, path, cross_validation, 
 enum class ChoiceRule { best, one_standard_error };
 
 struct FitSettings {
-  FitSettings() {
-    config.no_reference = true;  // sites have no common optimum to compare with
-    config.weighting = Weighting::sample;
-  }
-
-  Config config;
+  Config config = default_fit_config();
   FitOptions fit;
   bool no_header = false;
   std::uint64_t path = 0;   ///< weights; 0: none
@@ -37,35 +33,6 @@ struct FitSettings {
 
   bool chooses() const { return path > 0 || folds > 0; }
 };
-
-Option list_option(const OptionText& text, std::vector<std::string>& target, char separator) {
-  return {text.name,
-          text.value,
-          text.help,
-          text.group,
-          [&target, separator](std::string_view given) -> Status {
-            target.clear();
-            for (const std::string_view part : split(given, separator))
-              if (!trim(part).empty()) target.emplace_back(trim(part));
-            return success();
-          },
-          [&target]() -> nlohmann::json { return target; }};
-}
-
-Option family_option(Family& target) {
-  return {"family",
-          "gaussian | binomial | poisson | gamma | negative-binomial:THETA | multinomial | cox | "
-          "huber[:DELTA] | squared-hinge",
-          "distribution of the response (gaussian)",
-          "Model",
-          [&target](std::string_view given) -> Status {
-            const auto family = Family::parse(given);
-            if (!family) return family.error();
-            target = *family;
-            return success();
-          },
-          [&target]() -> nlohmann::json { return target.name(); }};
-}
 
 /// All that a fit has found.
 struct FitResults {
@@ -200,16 +167,29 @@ Status draw_results(const FitSettings& settings, const FitData& data, const FitR
   return write_convergence(curves, {{settings.config.method.name(), {results.fit.record}}});
 }
 
+/// The record with the table and the sites of the model.
+nlohmann::json record_json(const Fit& fit) {
+  nlohmann::json record = to_json(fit.record);
+  record["table"] = table_json(fit.model.inference.table);
+  record["inference"] = inference_json(fit.model.inference);
+  for (const FittedSite& site : fit.model.sites)
+    record["sites"].push_back(
+        {{"name", site.name}, {"rows", site.rows}, {"dropped", site.dropped}});
+  return record;
+}
+
 Status write_outputs(const FitSettings& settings, const FitData& data, const FitResults& results) {
   const Outputs& outputs = settings.outputs;
   const FittedModel& model = results.fit.model;
+  nlohmann::json record = record_json(results.fit);
+  if (!outputs.report.empty()) {
+    nlohmann::json shown = record;
+    shown["selection"] = model.selection;
+    shown["coefficient_names"] = data.column_names();
+    if (Status status = write_report(outputs, settings.fit.formula, std::move(shown)); !status)
+      return status;
+  }
   if (!outputs.record.empty()) {
-    nlohmann::json record = to_json(results.fit.record);
-    record["table"] = table_json(model.inference.table);
-    record["inference"] = inference_json(model.inference);
-    for (const FittedSite& site : model.sites)
-      record["sites"].push_back(
-          {{"name", site.name}, {"rows", site.rows}, {"dropped", site.dropped}});
     if (Status status = write_file_atomically(outputs.record, json_text(record)); !status)
       return status;
   }
@@ -284,6 +264,7 @@ Result<int> run_fit(FitSettings& settings) {
     ProgressLine line(settings.config, "fit", quiet);
     RunHooks hooks = terminal_hooks(line);
     if (!quiet && !settings.chooses()) hooks.noted = print_note;
+    hooks.agents_wanted = !settings.outputs.report.empty();
     return find_fit(settings, *data, hooks);
   }();
   if (!results) return results.error();
@@ -295,54 +276,15 @@ Result<int> run_fit(FitSettings& settings) {
   return results->fit.record.outcome.status == RunStatus::interrupted ? ended_by_user : ok;
 }
 
-void add_table_options(FitSettings& settings, std::vector<Option>& options) {
+void add_file_options(FitSettings& settings, std::vector<Option>& options) {
   const std::string table = "Tables";
-  FitOptions& fit = settings.fit;
   options.push_back(
       list_option({"sites", "FILE",
                    "tables (CSV, also .gz, .dta, .sav), one a site; - is standard input", table},
-                  fit.sites, argument_end));
-  options.push_back(choice_option<MissingPolicy>(
-      {"missing", "", "what happens to rows with missing cells (drop)", table}, fit.roles.missing,
-      {{"drop", MissingPolicy::drop},
-       {"refuse", MissingPolicy::refuse},
-       {"mean", MissingPolicy::mean},
-       {"indicator", MissingPolicy::indicator}}));
-  options.push_back(
-      list_option({"columns", "a,b", "columns that . stands for (all)", table}, fit.columns, ','));
-  options.push_back(
-      list_option({"ignore", "a,b", "columns that . does not stand for", table}, fit.ignore, ','));
+                  settings.fit.sites, argument_end));
   options.push_back(
       switch_option({"no-header", "", "tables have no header; columns are V1, V2, ...", table},
                     settings.no_header));
-}
-
-void add_model_options(FitSettings& settings, std::vector<Option>& options) {
-  const std::string model = "Model";
-  FitOptions& fit = settings.fit;
-  options.push_back(
-      text_option({"formula", "FORMULA", "RESPONSE ~ TERMS, as in R", model}, fit.formula));
-  options.push_back(family_option(fit.family));
-  options.push_back(
-      text_option({"weights", "COLUMN", "weights of rows (1)", model}, fit.roles.weights));
-  options.push_back(text_option({"offset", "COLUMN", "added to the linear predictor (none)", model},
-                                fit.roles.offset));
-  options.push_back(text_option(
-      {"class-weight", "balanced | a,b,...", "weights of the classes, in their order (1)", model},
-      fit.class_weight));
-  options.push_back(choice_option<Ties>({"ties", "", "events at one time, of cox (efron)", model},
-                                        fit.ties,
-                                        {{"efron", Ties::efron}, {"breslow", Ties::breslow}}));
-  options.push_back(switch_option({"standardize", "",
-                                   "penalties act on standardized columns; coefficients are "
-                                   "reported in the units of the tables",
-                                   model},
-                                  fit.standardize));
-  options.push_back(
-      switch_option({"robust", "", "sandwich standard errors (HC0)", model}, fit.robust));
-  options.push_back(number_option({"confidence", "C", "level of the intervals (0.95)", model},
-                                  fit.confidence,
-                                  Range{.low = 0, .high = 1, .low_open = true, .high_open = true}));
 }
 
 void add_choice_options(FitSettings& settings, std::vector<Option>& options) {
@@ -384,14 +326,9 @@ Command fit_command() {
                   .positionals = {{"formula", true}, {"sites", true, true}},
                   .run = [settings] { return run_fit(*settings); },
                   .takes_config = true};
-  add_model_options(*settings, command.options);
-  add_table_options(*settings, command.options);
+  command.options = options_of(settings->fit, settings->config);
+  add_file_options(*settings, command.options);
   add_choice_options(*settings, command.options);
-  for (Option& option : options_of(settings->config))
-    if (option.name != "data" && option.name != "shards" && option.name != "label-column" &&
-        option.name != "loss" && option.name != "weighting" && option.name != "intercept" &&
-        option.name != "samples")
-      command.options.push_back(std::move(option));
   add_output_options(settings->outputs, command.options);
   return command;
 }

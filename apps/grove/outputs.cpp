@@ -11,6 +11,8 @@
 #include "grove/base/printable.h"
 #include "grove/record/json_format.h"
 #include "grove/record/plot.h"
+#include "grove/view/page.h"
+#include "grove/view/runs.h"
 
 namespace grove::app {
 
@@ -39,12 +41,19 @@ void add_plot_options(Outputs& outputs, std::vector<Option>& options) {
        {"gradients", PlotAxis::gradients}}));
 }
 
+void add_report_option(Outputs& outputs, std::vector<Option>& options) {
+  options.push_back(
+      text_option({"report", "FILE.html", "write a page that shows the run in a browser", "Output"},
+                  outputs.report));
+}
+
 void add_output_options(Outputs& outputs, std::vector<Option>& options) {
   options.push_back(
       text_option({"record", "FILE.json", "write the run record", "Output"}, outputs.record));
   options.push_back(
       text_option({"model", "FILE.json", "write the model", "Output"}, outputs.model));
   add_plot_options(outputs, options);
+  add_report_option(outputs, options);
   add_quiet_and_json(outputs, options);
 }
 
@@ -79,7 +88,8 @@ Status check_outputs(const Outputs& outputs, const std::vector<std::string>& inp
   for (const auto& [flag, name] : {std::pair{"--record", outputs.record},
                                    {"--model", outputs.model},
                                    {"--plot", outputs.plot},
-                                   {"--csv", outputs.csv}}) {
+                                   {"--csv", outputs.csv},
+                                   {"--report", outputs.report}}) {
     if (name.empty()) continue;
     if (Status status = check_writable(name); !status) return Error{flag, status.error().text()};
     if (Status status = check_not_input(name, inputs); !status)
@@ -96,6 +106,13 @@ Status check_outputs(const Outputs& outputs, const std::vector<std::string>& inp
 
 Status write_record(const std::string& path, const RunRecord& record) {
   return write_file_atomically(path, json_text(to_json(record)));
+}
+
+Status write_report(const Outputs& outputs, const std::string& name, nlohmann::json record) {
+  if (outputs.report.empty()) return success();
+  nlohmann::json runs = no_runs();
+  if (Status status = add_runs(name, std::move(record), runs); !status) return status;
+  return write_file_atomically(outputs.report, view_page(&runs));
 }
 
 Status write_model(const std::string& path, const Model& model) {

@@ -14,7 +14,7 @@ namespace grove::app {
 
 /// The files for results. Empty: none.
 struct Outputs {
-  std::string record, model, plot, csv;
+  std::string record, model, plot, csv, report;
   PlotAxis x = PlotAxis::automatic;  ///< of the plot
   bool quiet = false;
   bool json = false;
@@ -23,6 +23,7 @@ struct Outputs {
 void add_quiet_and_json(Outputs& outputs, std::vector<Option>& options);
 /// --plot, --csv and --x.
 void add_plot_options(Outputs& outputs, std::vector<Option>& options);
+void add_report_option(Outputs& outputs, std::vector<Option>& options);
 void add_output_options(Outputs& outputs, std::vector<Option>& options);
 
 /// Prints a result on standard output. Throws where it cannot be written, unless the reader of the
@@ -42,6 +43,8 @@ Status check_outputs(const Outputs& outputs, const std::vector<std::string>& inp
 std::vector<std::string> inputs_of(const Config& config);
 
 Status write_record(const std::string& path, const RunRecord& record);
+/// Writes the page of --report, if it is asked for, with this record of a run or a comparison.
+Status write_report(const Outputs& outputs, const std::string& name, nlohmann::json record);
 Status write_model(const std::string& path, const Model& model);
 /// Writes the convergence of the runs as --plot and --csv ask. Runs that start at the optimum leave
 /// nothing to draw: a note, and no picture.

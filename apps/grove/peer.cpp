@@ -46,12 +46,15 @@ int exit_code(const peer::PeerEnd& end) {
       return ended_without_members;
     case PeerOutcome::duplicate:
       fmt::print(stderr,
-                 "grove: peer: another process runs with the name and key of this peer; expected "
-                 "one process for each name\n");
+                 "grove: peer: another process runs with the name and key of this peer, and "
+                 "started earlier; expected one process for each name\n");
       return transport_failed;
     case PeerOutcome::forbidden:
       fmt::print(stderr, "grove: peer: forbidden by {}: {}\n", end.rule, end.detail);
       return disclosure_forbidden;
+    case PeerOutcome::unaudited:
+      fmt::print(stderr, "grove: peer: the audit log cannot be written; nothing more was sent\n");
+      return transport_failed;
     case PeerOutcome::unsaved:
       break;
   }

@@ -24,6 +24,7 @@ constexpr Plugin peers{"peers.so", "peers",
                        "prometheus-cpp-dev"};
 constexpr Plugin mpi{"mpi.so", "MPI", "libopenmpi-dev and openmpi-bin"};
 constexpr Plugin downloads{"downloads.so", "downloads", "libcurl4-openssl-dev"};
+constexpr Plugin view{"view.so", "view", "libcpp-httplib-dev"};
 constexpr Plugin experiments{"experiments.so", "experiments", ""};
 
 struct PluginCommand {
@@ -39,6 +40,7 @@ constexpr std::array known_commands{
     PluginCommand{"peer", peer_summary, &peers},
     PluginCommand{"network", network_summary, &peers},
     PluginCommand{"audit", audit_summary, &peers},
+    PluginCommand{"view", view_summary, &view},
 };
 
 /// Beside the program in a build folder; in the library folder where it is installed.

@@ -54,9 +54,7 @@ class PredictionWriter {
     scores.maxCoeff(&best);
     cells.push_back(classes[static_cast<std::size_t>(best)]);
     if (header().size() == 1) return cells;
-    scores = (scores.array() - scores.maxCoeff()).exp();
-    scores /= scores.sum();
-    for (const double probability : scores) cells.push_back(exact(probability));
+    for (const double probability : class_probabilities(eta)) cells.push_back(exact(probability));
     return cells;
   }
 

@@ -27,7 +27,8 @@ Model model_of(const Config& config, const RunRecord& record) {
               .columns = record.problem.columns,
               .l1 = config.l1,
               .l2 = config.l2,
-              .objective = record.objective};
+              .objective = record.objective,
+              .gap_bound = record.outcome.gap_bound};
   if (config.intercept) model.intercept = record.solution[record.solution.size() - 1];
   return model;
 }
@@ -40,6 +41,9 @@ Status write_outputs(const TrainSettings& settings, const RunRecord& record) {
   if (!outputs.model.empty() && record.outcome.status != RunStatus::diverged)
     if (Status status = write_model(outputs.model, model_of(settings.config, record)); !status)
       return status;
+  if (Status status = write_report(outputs, settings.config.method.name(), to_json(record));
+      !status)
+    return status;
   if (outputs.plot.empty() && outputs.csv.empty()) return success();
   return write_convergence(outputs, {{settings.config.method.name(), {record}}});
 }
@@ -60,10 +64,6 @@ Result<int> report(const TrainSettings& settings, const RunRecord& record) {
   return exit_code(record.outcome.status);
 }
 
-bool shows_trace(const Outputs& outputs) {
-  return !outputs.record.empty() || !outputs.plot.empty() || !outputs.csv.empty() || outputs.json;
-}
-
 Result<int> train(TrainSettings& settings) {
   prepare_memory();
   const Status outputs =
@@ -80,7 +80,7 @@ Result<int> train(TrainSettings& settings) {
     ProgressLine line(settings.config, "train", quiet);
     RunHooks hooks = terminal_hooks(line);
     if (!quiet) hooks.noted = print_note;
-    hooks.trace_wanted = !quiet || shows_trace(settings.outputs);
+    hooks.agents_wanted = !settings.outputs.report.empty();
     return run_prepared(settings.config, *problem, hooks, *cluster);
   }();
   if (!record) return record.error();

@@ -5,4 +5,5 @@
 #include "grove/record/comparison.h"
 #include "grove/record/model.h"
 #include "grove/record/summary.h"
+#include "grove/train/fit_options.h"
 #include "grove/train/problem.h"

@@ -164,7 +164,7 @@ TEST(OwnLoss, HasTheOptimumThatPlainStepsFind) {
                                      {"agents", "6"},
                                      {"graph", "wheel"},
                                      {"method", method},
-                                     {"tolerance", "1e-9"},
+                                     {"tolerance", "1e-14"},
                                      {"rounds", "20000"},
                                      {"metrics", "squared_norm"},
                                      {"measure-every", "10"}});

@@ -106,7 +106,8 @@ class CommandLine(unittest.TestCase):
             self.assertIn(wanted, self.errors(result)[0])
 
     def test_divergence_ends_with_exit_code_3_and_one_diagnosis(self):
-        result = mpirun(2, *SMALL, "--loss", "squared", "--method", "pg-extra", "--step", "1e6")
+        result = mpirun(2, *BASE, "--rounds", "200", "--loss", "squared", "--method", "pg-extra",
+                        "--step", "1e6")
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertEqual(len(self.errors(result)), 1, result.stderr)
 

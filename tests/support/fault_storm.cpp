@@ -184,7 +184,7 @@ void add_leaver(Dice& dice, Cast& cast, Script& script) {
 
 }  // namespace
 
-std::optional<StormOutcome> fault_storm(std::uint64_t seed, HessianWaves hessians) {
+std::optional<StormOutcome> fault_storm(std::uint64_t seed, HessianWaves hessians, bool masked) {
   constexpr std::uint64_t most_rounds = 8000;
   Dice dice(seed, 1);
   const auto n = static_cast<std::uint32_t>(dice.between(4, 11));
@@ -194,7 +194,8 @@ std::optional<StormOutcome> fault_storm(std::uint64_t seed, HessianWaves hessian
   cast.live = cast.all;
   TreeProblem problem{.parts = random_parts(dice, n, d, static_cast<GlmFamily>(seed % 3)),
                       .edges = cast.edges,
-                      .l1 = seed / 3 % 2 == 1 ? 1e-2 : 0.0};
+                      .l1 = seed / 3 % 2 == 1 ? 1e-2 : 0.0,
+                      .masked = masked};
   TreeFaults faults{.seed = seed};
   const double common = dice.uniform(0.1, 1);
   const bool unequal = dice.chance(0.5);
@@ -355,7 +356,7 @@ Glms deal(Dice& dice, const Hard& hard, Index m) {
 
 }  // namespace
 
-HardOutcome hard_instance(std::uint64_t seed, const TreeNewtonOptions& options) {
+HardOutcome hard_instance(std::uint64_t seed, const TreeNewtonOptions& options, bool masked) {
   constexpr std::uint64_t most_rounds = 1500;
   Dice dice(seed, 2);
   const auto n = static_cast<std::uint32_t>(dice.between(3, 8));
@@ -364,8 +365,9 @@ HardOutcome hard_instance(std::uint64_t seed, const TreeNewtonOptions& options) 
   const auto m = static_cast<Index>(dice.between(8, 40));
   const Hard hard = draw_hard(dice, seed % 8, static_cast<Index>(n) * m, d);
   const Glms parts = deal(dice, hard, m);
-  TreeNetwork network({.parts = parts, .edges = edges, .l1 = hard.l1, .start = hard.start},
-                      options);
+  TreeNetwork network(
+      {.parts = parts, .edges = edges, .l1 = hard.l1, .start = hard.start, .masked = masked},
+      options);
   while (!network.finished() && network.round() < most_rounds) network.advance();
   const Vector answer = network.agents()[0]->estimate();
   const double found = glm_value(parts, hard.l1, answer);

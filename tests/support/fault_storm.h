@@ -21,7 +21,8 @@ struct StormOutcome {
 /// and one to four of: rollback, lost state, silence of 20 to 800 rounds, a cut link; and an agent
 /// that leaves and is forgotten, and one that joins. Nothing where the faults would leave the
 /// network apart.
-std::optional<StormOutcome> fault_storm(std::uint64_t seed, HessianWaves hessians);
+std::optional<StormOutcome> fault_storm(std::uint64_t seed, HessianWaves hessians,
+                                        bool masked = false);
 
 /// How a hard instance ended: separable data, far starts, scaled columns, Poisson counts of
 /// thousands, one huge row, labels sorted over the agents.
@@ -32,6 +33,7 @@ struct HardOutcome {
   std::string kind;
   bool undamped = false;  ///< Newton's method without a line search gets there, too
 };
-HardOutcome hard_instance(std::uint64_t seed, const TreeNewtonOptions& options);
+HardOutcome hard_instance(std::uint64_t seed, const TreeNewtonOptions& options,
+                          bool masked = false);
 
 }  // namespace grove::testing_support

@@ -36,7 +36,9 @@ std::unique_ptr<TreeNewtonAgent> TreeNetwork::make(
                        .start = problem_.start};
   for (const std::uint32_t neighbour : neighbours)
     context.neighbours.push_back({AgentId{neighbour}});
-  return std::make_unique<TreeNewtonAgent>(options_, std::move(context));
+  TreeNewtonOptions options = options_;
+  if (problem_.masked) options.masks = simulated_masks(1, context.id);
+  return std::make_unique<TreeNewtonAgent>(options, std::move(context));
 }
 
 void TreeNetwork::advance() {

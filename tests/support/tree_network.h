@@ -20,6 +20,7 @@ struct TreeProblem {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   double l1 = 0;
   Vector start = {};  ///< empty: zero
+  bool masked = false;
 };
 
 /// Links and agents at their worst.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "grove/agent/agent_event.h"
+#include "grove/agent/answer_certificate.h"
 #include "grove/agent/cost.h"
 #include "grove/agent/message.h"
 #include "grove/agent/workspace.h"
@@ -32,6 +33,9 @@ struct AgentContext {
   Regularizer regularizer;       ///< trivial unless this agent applies r
   std::size_t network_size = 1;  ///< n: the network minimizes sum f_i + n r
   Vector start;                  ///< x^0, common to all agents
+  /// Lower triangular L. Links couple L'x_i, and their weights are relative to the metric L L'.
+  /// Common to all agents; null: the identity.
+  std::shared_ptr<const Matrix> metric = nullptr;
 };
 
 /// A deterministic state machine that does no I/O: activations and messages in, messages out.
@@ -64,6 +68,9 @@ class Agent {
 
   /// theta, at the agent that keeps a copy; null elsewhere, and where every agent has a share of r.
   virtual const Vector* regularized_estimate() const { return nullptr; }
+
+  /// Of the estimate, if the network has certified it; null otherwise.
+  virtual const AnswerCertificate* certificate() const { return nullptr; }
 
   virtual const Cost& cost() const = 0;
 

@@ -8,7 +8,13 @@ namespace grove {
 
 /// An action of one of an agent's safeguards.
 struct AgentEvent {
-  enum class Kind : std::uint32_t { raised_links, shortened_step, changed_tree, no_minimizer };
+  enum class Kind : std::uint32_t {
+    raised_links,
+    lowered_links,
+    shortened_step,
+    changed_tree,
+    no_minimizer
+  };
 
   Round round = 0;
   Kind kind = Kind::raised_links;

@@ -59,11 +59,12 @@ struct WaveId {
 /// One question of the sum service, on its way through a tree.
 struct WaveItem {
   WaveId id;
-  std::uint64_t tree = 0;     ///< identifies the tree that the answers are summed over
-  AgentId root;               ///< who asks
-  std::uint8_t kind = 0;      ///< meaning of the numbers: the method's own
-  bool wants_matrix = false;  ///< answers have a matrix beside their numbers
-  bool wants_sum = true;      ///< false: an announcement that nobody answers
+  std::uint64_t tree = 0;       ///< identifies the tree that the answers are summed over
+  AgentId root;                 ///< who asks
+  std::uint8_t kind = 0;        ///< meaning of the numbers: the method's own
+  std::uint8_t coarseness = 0;  ///< of fixed-point answers (sums/fixed_point.h)
+  bool wants_matrix = false;    ///< answers have a matrix beside their numbers
+  bool wants_sum = true;        ///< false: an announcement that nobody answers
   std::span<const double> numbers;
   std::span<const std::uint32_t> support;  ///< coordinates of the matrix; none: all of them
 };
@@ -75,6 +76,7 @@ struct SumItem {
   std::uint32_t count = 0;    ///< how many they are
   std::span<const double> numbers;
   std::span<const float> matrix;
+  std::span<const std::uint64_t> words;  ///< in place of both, where answers are masked
 };
 
 /// What the sum service adds to a message (docs/reference/tree-newton.md). The ids acknowledge what
@@ -92,7 +94,8 @@ struct TreeFields {
   /// Of the numbers that methods exchange.
   std::size_t number_bytes() const {
     return (wave ? wave->numbers.size_bytes() : 0) +
-           (sum ? sum->numbers.size_bytes() + sum->matrix.size_bytes() : 0);
+           (sum ? sum->numbers.size_bytes() + sum->matrix.size_bytes() + sum->words.size_bytes()
+                : 0);
   }
   std::size_t payload_bytes() const {
     return header_bytes + table.size_bytes() + number_bytes() +
@@ -137,6 +140,7 @@ class StoredMessage {
     if (tree.sum) {
       sum_numbers_ = copy(tree.sum->numbers);
       matrix_ = copy(tree.sum->matrix);
+      words_ = copy(tree.sum->words);
     }
   }
 
@@ -154,6 +158,7 @@ class StoredMessage {
     if (tree.sum) {
       tree.sum->numbers = sum_numbers_;
       tree.sum->matrix = matrix_;
+      tree.sum->words = words_;
     }
     return message;
   }
@@ -170,6 +175,7 @@ class StoredMessage {
   std::vector<std::uint32_t> table_, support_;
   std::vector<double> wave_numbers_, sum_numbers_;
   std::vector<float> matrix_;
+  std::vector<std::uint64_t> words_;
 };
 
 }  // namespace grove

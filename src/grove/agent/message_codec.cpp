@@ -28,8 +28,9 @@ struct EncodedTree {
   std::uint64_t wave_id, wave_tree;
   std::uint64_t sum_wave, sum_members;
   std::uint32_t wave_root, sum_count;
-  std::uint32_t table_size, wave_size, support_size, sum_size, matrix_size;
-  std::uint32_t has_wave : 1, has_sum : 1, wants_matrix : 1, wants_sum : 1, kind : 8;
+  std::uint32_t table_size, wave_size, support_size, sum_size, matrix_size, words_size;
+  std::uint32_t has_wave : 1, has_sum : 1, wants_matrix : 1, wants_sum : 1, kind : 8,
+      coarseness : 8;
 };
 
 constexpr std::size_t word = sizeof(std::uint64_t);
@@ -46,7 +47,7 @@ std::size_t encoded_words(const Header& header) {
 std::size_t encoded_words(const EncodedTree& tree) {
   return words_for(sizeof(EncodedTree)) + words_for(tree.table_size * sizeof(std::uint32_t)) +
          tree.wave_size + words_for(tree.support_size * sizeof(std::uint32_t)) + tree.sum_size +
-         words_for(tree.matrix_size * sizeof(float));
+         words_for(tree.matrix_size * sizeof(float)) + tree.words_size;
 }
 
 std::uint32_t size_of(const auto& numbers) { return static_cast<std::uint32_t>(numbers.size()); }
@@ -64,6 +65,7 @@ EncodedTree encoded(const TreeFields& fields) {
     tree.wave_tree = wave.tree;
     tree.wave_root = wave.root.value;
     tree.kind = wave.kind;
+    tree.coarseness = wave.coarseness;
     tree.wants_matrix = wave.wants_matrix;
     tree.wants_sum = wave.wants_sum;
     tree.wave_size = size_of(wave.numbers);
@@ -76,6 +78,7 @@ EncodedTree encoded(const TreeFields& fields) {
     tree.sum_count = fields.sum->count;
     tree.sum_size = size_of(fields.sum->numbers);
     tree.matrix_size = size_of(fields.sum->matrix);
+    tree.words_size = size_of(fields.sum->words);
   }
   return tree;
 }
@@ -103,11 +106,13 @@ TreeFields decoded(const EncodedTree& tree, SpanReader spans) {
   const auto support = spans.take<std::uint32_t>(tree.support_size);
   const auto sum_numbers = spans.take<double>(tree.sum_size);
   const auto matrix = spans.take<float>(tree.matrix_size);
+  const auto words = spans.take<std::uint64_t>(tree.words_size);
   if (tree.has_wave)
     fields.wave = WaveItem{.id = {tree.wave_id},
                            .tree = tree.wave_tree,
                            .root = AgentId{tree.wave_root},
                            .kind = static_cast<std::uint8_t>(tree.kind),
+                           .coarseness = static_cast<std::uint8_t>(tree.coarseness),
                            .wants_matrix = tree.wants_matrix != 0,
                            .wants_sum = tree.wants_sum != 0,
                            .numbers = wave_numbers,
@@ -117,7 +122,8 @@ TreeFields decoded(const EncodedTree& tree, SpanReader spans) {
                          .members = tree.sum_members,
                          .count = tree.sum_count,
                          .numbers = sum_numbers,
-                         .matrix = matrix};
+                         .matrix = matrix,
+                         .words = words};
   return fields;
 }
 
@@ -161,6 +167,7 @@ void MessageBuffer::append(const Message& message) {
   if (message.tree->sum) {
     put_span(message.tree->sum->numbers);
     put_span(message.tree->sum->matrix);
+    put_span(message.tree->sum->words);
   }
 }
 

@@ -38,10 +38,14 @@ std::optional<double> extreme_eigenvalue(Index size, const SymmetricMap& map, Sp
                                          const LanczosOptions& options) {
   SpectraOperator op(size, map);
   Spectra::SymEigsSolver<SpectraOperator> solver(op, 1, std::min(size, options.vectors));
-  solver.init();
-  solver.compute(end == SpectrumEnd::largest ? Spectra::SortRule::LargestAlge
-                                             : Spectra::SortRule::SmallestAlge,
-                 options.restarts, options.accuracy);
+  try {  // Spectra throws where the map is not finite, or so small that its norm underflows
+    solver.init();
+    solver.compute(end == SpectrumEnd::largest ? Spectra::SortRule::LargestAlge
+                                               : Spectra::SortRule::SmallestAlge,
+                   options.restarts, options.accuracy);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
   if (solver.info() != Spectra::CompInfo::Successful) return std::nullopt;
   return solver.eigenvalues()[0];
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "grove/agent/gradient_limit.h"
 #include "grove/agent/message.h"
 #include "grove/base/bytes.h"
 #include "grove/base/types.h"
@@ -60,6 +61,10 @@ class Coupling {
 
   /// True if the message brought a new weight.
   virtual bool receive(std::size_t slot, const Message& message, const Vector& x) = 0;
+  /// Limits the gradient of every link when a message is received: no neighbour can push this agent
+  /// harder. Edge coupling only.
+  virtual void limit_gradients(const GradientLimit& /*limit*/) {}
+  virtual std::uint64_t gradients_limited() const { return 0; }  ///< messages that exceeded it
   /// `active`: whether this agent was active in the round that ends.
   virtual void end_round(const Vector& x, bool active) = 0;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 namespace grove {
@@ -134,12 +135,28 @@ void EdgeCoupling::fill_message(std::size_t slot, const Vector&, Message& messag
   if (link.send_weight) message.weight_update = weights_.own().numbers();
 }
 
-bool EdgeCoupling::receive_fixed(Link& link, const Message& message) {
+/// Moves u_ij so that the gradient P_ij x_i - u_ij of the link is within the limit. The fixed point
+/// of an honest network is within it, so that it stays the fixed point.
+void EdgeCoupling::limit_gradient(std::size_t slot, const Vector& x) {
+  if (!std::isfinite(limit_.length)) return;
+  force_ = -links_[slot].u;
+  weights_.add_product(slot, 1, x, force_);
+  const double size = x.squaredNorm();
+  if (size > 0) force_ -= std::clamp(force_.dot(x) / size, 0.0, limit_.ridge) * x;
+  const double length = force_.stableNorm();
+  if (length <= limit_.length) return;
+  ++gradients_limited_;
+  links_[slot].u += (1 - limit_.length / length) * force_;
+}
+
+bool EdgeCoupling::receive_fixed(std::size_t slot, const Message& message, const Vector& x) {
+  Link& link = links_[slot];
   if (message.sequence <= link.latest || std::ssize(message.vector) != link.u.size()) return false;
   link.latest = message.sequence;
   const Eigen::Map<const Vector> received(message.vector.data(), link.u.size());
   link.mismatch_norm = (received - link.u).norm() / *weights_.fixed();
   link.u += share_ * (received - link.u);
+  limit_gradient(slot, x);
   return false;
 }
 
@@ -165,7 +182,7 @@ bool EdgeCoupling::adopt_weight(std::size_t slot, const Message& message, const 
 
 bool EdgeCoupling::receive(std::size_t slot, const Message& message, const Vector& x) {
   Link& link = links_[slot];
-  if (weights_.fixed()) return receive_fixed(link, message);
+  if (weights_.fixed()) return receive_fixed(slot, message, x);
   if (!message.weights) return false;
   const bool new_weight = adopt_weight(slot, message, x);
   if (message.sequence <= link.latest) return new_weight;
@@ -179,6 +196,7 @@ bool EdgeCoupling::receive(std::size_t slot, const Message& message, const Vecto
   link.mismatch = Eigen::Map<const Vector>(message.vector.data(), link.u.size()) - link.u;
   ++link.unread;
   link.u += share_ * link.mismatch;
+  limit_gradient(slot, x);
   return new_weight;
 }
 

@@ -31,6 +31,8 @@ class EdgeCoupling final : public Coupling {
   void release_message(std::size_t slot) override { links_[slot].outgoing.resize(0); }
   void not_sent(std::size_t slot) override;
   bool receive(std::size_t slot, const Message& message, const Vector& x) override;
+  void limit_gradients(const GradientLimit& limit) override { limit_ = limit; }
+  std::uint64_t gradients_limited() const override { return gradients_limited_; }
   void end_round(const Vector&, bool) override {}
   void add_link(const Vector& x) override;
   void remove_link(std::size_t slot) override;
@@ -58,7 +60,8 @@ class EdgeCoupling final : public Coupling {
   };
 
   Link make_link(const Vector& x) const;
-  bool receive_fixed(Link& link, const Message& message);
+  bool receive_fixed(std::size_t slot, const Message& message, const Vector& x);
+  void limit_gradient(std::size_t slot, const Vector& x);
   bool adopt_weight(std::size_t slot, const Message& message, const Vector& x);
   void schedule_weight(Link& link) const;
   void shift(std::size_t slot, double factor, const Vector& x);
@@ -67,6 +70,8 @@ class EdgeCoupling final : public Coupling {
   double share_;  ///< relaxation/2
   WeightId own_;  ///< C_i
   std::vector<Link> links_;
+  GradientLimit limit_;
+  std::uint64_t gradients_limited_ = 0;
   Vector force_;  ///< buffer
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <numeric>
 
 #include <Eigen/Eigenvalues>
 
@@ -141,6 +142,26 @@ bool LinkWeight::is_positive_definite(LinkWeightForm form, Index dimension,
     for (Index row = column; row < dimension; ++row)
       lower(row, column) = static_cast<double>(*number++);
   return factorize_cholesky(lower);
+}
+
+double LinkWeight::mean_diagonal(LinkWeightForm form, Index dimension,
+                                 std::span<const float> numbers) {
+  const auto size = static_cast<double>(dimension);
+  double sum = 0;
+  switch (form.shape) {
+    case LinkWeightShape::scalar:
+      return numbers[0];
+    case LinkWeightShape::diagonal:
+      return std::accumulate(numbers.begin(), numbers.end(), 0.0) / size;
+    case LinkWeightShape::low_rank:  // the vectors have length 1
+      for (const float l : numbers.subspan(1, size_of(form.rank))) sum += l - numbers[0];
+      return numbers[0] + sum / size;
+    case LinkWeightShape::full:
+      break;
+  }
+  const float* number = numbers.data();
+  for (Index column = 0; column < dimension; number += dimension - column++) sum += *number;
+  return sum / size;
 }
 
 void LinkWeight::add_product(double factor, const Vector& v, Vector& result) const {

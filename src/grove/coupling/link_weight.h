@@ -55,6 +55,9 @@ class LinkWeight {
   static bool is_positive_definite(LinkWeightForm form, Index dimension,
                                    std::span<const float> numbers);
 
+  /// The mean of the diagonal of the matrix with these numbers, form.numbers(dimension) of them.
+  static double mean_diagonal(LinkWeightForm form, Index dimension, std::span<const float> numbers);
+
   bool known() const { return !numbers_.empty(); }
   bool is_positive_definite() const { return is_positive_definite(form_, dimension_, numbers_); }
   std::span<const float> numbers() const { return numbers_; }

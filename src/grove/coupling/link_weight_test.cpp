@@ -57,6 +57,13 @@ TEST_P(EveryForm, TwoProductsInOnePassDoNotDependOnTheirOrder) {
   EXPECT_LT((v_product - v_alone).norm(), 1e-12 * v_alone.norm());
 }
 
+TEST_P(EveryForm, ItsNumbersGiveTheMeanOfItsDiagonal) {
+  const LinkWeight weight(GetParam(), positive_definite(5, 100));
+  const double expected = dense(weight, 5).diagonal().mean();
+  EXPECT_NEAR(LinkWeight::mean_diagonal(GetParam(), 5, weight.numbers()), expected,
+              1e-6 * expected);  // eigenvectors in single precision
+}
+
 TEST_P(EveryForm, ItsNumbersMakeTheSameWeightAgain) {
   const LinkWeight weight(GetParam(), positive_definite(5, 100));
   EXPECT_EQ(weight.numbers().size(), GetParam().numbers(5));

@@ -34,6 +34,24 @@ TEST_P(PublishedWeightsOfBothKinds, WeightALinkByTheMeanOfTheTwoPublishedWeights
   EXPECT_NEAR(j.gradient(), 2.6, 1e-12);
 }
 
+// As above, but nobody may be pulled by more than 5: the gradient of -8.2 of i becomes -5. A ridge
+// of at most 0.5 may come on top at j, towards zero: its gradient of 2.6 stays.
+TEST(EdgeCoupling, LimitsTheGradientThatAMessageCanCause) {
+  End i(with_published_weights(LinkKind::edge)), j(with_published_weights(LinkKind::edge));
+  i.coupling->limit_gradients({.length = 5});
+  j.coupling->limit_gradients({.length = 1.2, .ridge = 0.5});
+  i.publish(1, 1);
+  j.publish(3, 1);
+  exchange(i, j);
+  i.x[0] = 1;
+  j.x[0] = 3;
+  exchange(i, j);
+  EXPECT_NEAR(i.gradient(), -5, 1e-12);
+  EXPECT_EQ(i.coupling->gradients_limited(), 1u);
+  EXPECT_NEAR(j.gradient(), 2.6, 1e-12);
+  EXPECT_EQ(j.coupling->gradients_limited(), 0u);
+}
+
 // A process that lost its state uses version 1 again, for another weight.
 TEST(EdgeCoupling, DistinguishesTwoWeightsOfOneVersion) {
   End i(with_published_weights(LinkKind::edge)), j(with_published_weights(LinkKind::edge)),

@@ -4,17 +4,25 @@
 #include <cmath>
 #include <numbers>
 
+#include <Eigen/Eigenvalues>
+
 #include "grove/problem/symmetric.h"
 
 namespace grove {
 namespace {
 
 constexpr double ridge_share = 1e-3;  ///< of the Hessian's diagonal; 0.1 took 2-4 times the rounds
-constexpr double first_drift_limit = 3;  ///< factor between published and present matrix
-constexpr double usual_refreshes = 8;    ///< more than any run measured so far needed
-constexpr double scale_limit = 2;        ///< a larger growth of the scale is published at once
-constexpr double l1_zero_weight = 5;     ///< 3 to 10 did about as well on w8a, 1 and 30 worse
-constexpr double blend = 0.5;            ///< share of the neighbours' weights in a published one
+constexpr double first_drift_limit = 3;     ///< factor between published and present matrix
+constexpr double usual_refreshes = 8;       ///< more than any run measured so far needed
+constexpr double scale_limit = 2;           ///< a larger growth of the scale is published at once
+constexpr double l1_zero_weight = 5;        ///< 3 to 10 did about as well on w8a, 1 and 30 worse
+constexpr double largest_relative = 1e3;    ///< of a Hessian in the metric of the links
+constexpr double smallest_relative = 1e-6;  ///< the same, of its mean eigenvalue
+/// To which weights are lowered, in the metric of the links, and relative to the largest one:
+/// single precision must keep the matrix positive definite.
+constexpr double least_weight = 4e-6;
+constexpr double rounding = 1e-26;  ///< of squared residuals, relative to that of x
+constexpr double blend = 0.5;       ///< share of the neighbours' weights in a published one
 
 /// The limit grows after a few publications. Hessians along a bounded run differ by a bounded
 /// factor, which the limit exceeds in the end.
@@ -47,6 +55,24 @@ bool differ(LinkWeightForm form, double limit, const Matrix& published, const Ma
   return !factorize_cholesky(buffer);
 }
 
+bool is_diagonal(const Matrix& lower) {
+  for (Index column = 0; column + 1 < lower.cols(); ++column)
+    if (!lower.col(column).tail(lower.rows() - column - 1).isZero(0)) return false;
+  return true;
+}
+
+/// lower += factor K, with the correlations of `lower` and the given diagonal. Neighbours know the
+/// correlations, which are their own, and learn the diagonal only.
+void add_with_diagonal(double factor, const Vector& diagonal, Matrix& lower) {
+  const Vector known = lower.diagonal();
+  const Vector scale = (known.array() > 0).select((diagonal.array() / known.array()).sqrt(), 0.0);
+  for (Index column = 0; column < lower.cols(); ++column) {
+    lower(column, column) += factor * diagonal[column];
+    for (Index row = column + 1; row < lower.rows(); ++row)
+      lower(row, column) *= 1 + factor * scale[row] * scale[column];
+  }
+}
+
 }  // namespace
 
 const Vector& WeightPublisher::ridge(const Matrix& hessian, const Objective& objective) {
@@ -59,12 +85,32 @@ const Vector& WeightPublisher::ridge(const Matrix& hessian, const Objective& obj
   return ridge_;
 }
 
-bool WeightPublisher::observe_step(const Vector& step, const Vector& x, double network_depth,
-                                   Coupling& coupling) {
-  if (!balance_residuals_) return false;
-  balancing_.add_step(coupling.squared_step(step));
+WeightPublisher::Verdict WeightPublisher::observe_step(const Vector& step, const Vector& x,
+                                                       double network_depth, Coupling& coupling) {
+  if (!balance_residuals_) return Verdict::none;
+  const double squared_step = coupling.squared_step(step);
+  balancing_.add_step(squared_step);
+  motion_.add_step(step, squared_step);
   const auto residual = coupling.squared_residual(x);
-  return residual && balancing_.observe(*residual, network_depth);
+  // Rounding errors of agents that agree do not fall, and say nothing about the weights.
+  const double size = coupling.weights().sum_diagonal().dot(x.cwiseAbs2());
+  if (!residual || *residual <= rounding * size) return Verdict::none;
+  if (balancing_.observe(*residual, network_depth)) return Verdict::raise;
+  auto finding = motion_.observe(*residual, network_depth, coupling.squared_step(motion_.drift()));
+  if (!finding) return Verdict::none;
+  lowered_.push_back(std::move(*finding));
+  return Verdict::lower;
+}
+
+/// Lowers a positive definite matrix, given by its lower triangle, along a direction.
+void lower_along(const CommonMotion::Finding& finding, Matrix& matrix) {
+  Vector product = Vector::Zero(matrix.rows());
+  add_symmetric_product(matrix, finding.direction, product);
+  const double along = finding.direction.dot(product);
+  const double least = least_weight * std::max(1.0, matrix.diagonal().maxCoeff());
+  if (!(along / finding.factor > least * finding.direction.squaredNorm())) return;
+  matrix.triangularView<Eigen::Lower>() -=
+      (1 - 1 / finding.factor) / along * (product * product.transpose());
 }
 
 /// For identical quadratics the penalties at an agent should sum to its Hessian over sqrt(1 - w^2),
@@ -78,36 +124,62 @@ double WeightPublisher::scale(const WeightInputs& inputs) const {
 
 bool WeightPublisher::only_diagonal(const WeightInputs& inputs) const {
   if (own_ == PublishedHessian::full) return false;
-  return own_ == PublishedHessian::diagonal || !has_published() ||
-         inputs.weights.established() == 0;
+  return own_ == PublishedHessian::diagonal || !has_published() || inputs.weights.established() < 2;
 }
 
-/// The Hessian plus a ridge: positive definite whatever the data. A coefficient that l1 holds at
-/// zero gets a weight of the order of l1 over the size of a coefficient; without it, its dual takes
-/// very long to leave the kink of |x|. The result is blended with the neighbours' weights, so that
-/// agents whose data says little about a direction learn the network's Hessian in it.
-void WeightPublisher::blend_hessian(const WeightInputs& inputs, Matrix& result) {
+/// The Hessian with the l1 zero weights, in the coordinates of the links. A coefficient that l1
+/// holds at zero gets a weight of the order of l1 over the size of a coefficient; without it, its
+/// dual takes very long to leave the kink of |x|. Where a few rows outweigh all others by far, as
+/// outliers do, eigenvalues are limited: the links need not hold what such rows hold by themselves.
+const Matrix& WeightPublisher::own_hessian(const WeightInputs& inputs) {
   const Vector& x = inputs.x;
   const Regularizer& regularizer = inputs.regularizer;
-  const Vector& floor = ridge(inputs.hessian, inputs.objective);
   const double size = std::sqrt(x.squaredNorm() / static_cast<double>(x.size()));
-  const double at_zero = size > 0 ? l1_zero_weight * regularizer.l1 / size : 0.0;
+  const double at_zero = size > 0 ? l1_zero_weight / size : 0.0;
+  relative_ = inputs.hessian;
+  for (Index k = 0; k < regularizer.regularized; ++k)
+    if (x[k] == 0) relative_(k, k) += at_zero * regularizer.l1_at(k);
+  if (inputs.metric.is_identity()) return relative_;
+  mirror_lower_triangle(relative_);
+  inputs.metric.hessian_to_links(relative_);
+  if (relative_.diagonal().maxCoeff() <= largest_relative) return relative_;
+  const Eigen::SelfAdjointEigenSolver<Matrix> spectrum(relative_);
+  const Vector limited = spectrum.eigenvalues().cwiseMax(0).cwiseMin(largest_relative);
+  relative_ = spectrum.eigenvectors() * limited.asDiagonal() * spectrum.eigenvectors().transpose();
+  return relative_;
+}
+
+/// The Hessian plus a ridge: positive definite whatever the data. The result is blended with the
+/// neighbours' weights, so that agents whose data says little about a direction learn the network's
+/// Hessian in it.
+void WeightPublisher::blend_hessian(const WeightInputs& inputs, Matrix& result) {
+  const Matrix& hessian = own_hessian(inputs);
   const double neighbours = static_cast<double>(inputs.weights.established());
   const double own = (neighbours > 0 ? 1 - blend : 1) * scale(inputs);
   // The sum is that of (C_i + C_j)/2: twice its mean over the links minus C_i is the mean of C_j.
   const bool diagonal = only_diagonal(inputs);
   if (neighbours > 0) {
-    inputs.weights.sum().combine(diagonal ? 0 : own, inputs.hessian, 2 * blend / neighbours,
-                                 result);
+    inputs.weights.sum().combine(diagonal ? 0 : own, hessian, 2 * blend / neighbours, result);
     inputs.weights.own().add_to(-blend, result);
   } else if (diagonal) {
-    result.setZero(x.size(), x.size());
+    result.setZero(hessian.rows(), hessian.cols());
   } else {
-    result = own * inputs.hessian;
+    result = own * hessian;
   }
-  if (diagonal) result.diagonal() += own * inputs.hessian.diagonal();
-  for (Index k = 0; k < x.size(); ++k)
-    result(k, k) += own * (floor[k] + (k < regularizer.regularized && x[k] == 0 ? at_zero : 0.0));
+  if (diagonal) add_with_diagonal(own, hessian.diagonal(), result);
+  if (inputs.metric.is_identity()) {
+    result.diagonal() += own * ridge(inputs.hessian, inputs.objective);
+  } else {
+    const double usual = std::max(hessian.diagonal().mean(), smallest_relative);
+    result.diagonal().array() += own * ridge_share * usual;
+  }
+  for (const CommonMotion::Finding& finding : lowered_) {
+    if (form_.shape == LinkWeightShape::scalar)
+      result /= finding.factor;
+    else
+      lower_along(finding, result);
+  }
+  if (const double mean = result.diagonal().mean(); mean > largest_) result *= largest_ / mean;
 }
 
 /// The matrices are compared only when the answer can have changed: there is a new Hessian, or a
@@ -120,6 +192,8 @@ bool WeightPublisher::due(const WeightInputs& inputs, std::uint64_t activation, 
   hessians_checked_ = inputs.hessians_computed;
   neighbour_changed_ = false;
   blend_hessian(inputs, candidate);
+  if (own_ != PublishedHessian::full && is_diagonal(published_) && !is_diagonal(candidate))
+    return true;  // the first weight had no correlations to share
   return differ(form_, drift_limit(times_published_), published_, candidate, buffer);
 }
 
@@ -129,7 +203,14 @@ LinkWeight WeightPublisher::next(const WeightInputs& inputs) {
   published_scale_ = scale(inputs);
   ++times_published_;
   new_epoch_ = false;
-  return LinkWeight(form_, published_);
+  LinkWeight weight(form_, published_);
+  // Lowered weights may be so small that single precision makes the matrix indefinite.
+  for (double ridge = 1e-6 * published_.diagonal().maxCoeff();
+       !lowered_.empty() && !weight.is_positive_definite() && std::isfinite(ridge); ridge *= 10) {
+    published_.diagonal().array() += ridge;
+    weight = LinkWeight(form_, published_);
+  }
+  return weight;
 }
 
 void WeightPublisher::save(ByteWriter& writer) const {
@@ -141,6 +222,12 @@ void WeightPublisher::save(ByteWriter& writer) const {
   writer.put(published_scale_);
   writer.put(times_published_);
   writer.put(balancing_);
+  motion_.save(writer);
+  writer.put(lowered_.size());
+  for (const CommonMotion::Finding& finding : lowered_) {
+    writer.put(finding.direction);
+    writer.put(finding.factor);
+  }
 }
 
 void WeightPublisher::load(ByteReader& reader, Index dimension) {
@@ -154,6 +241,15 @@ void WeightPublisher::load(ByteReader& reader, Index dimension) {
   reader.get(published_scale_);
   reader.get(times_published_);
   reader.get(balancing_);
+  motion_.load(reader, dimension);
+  std::size_t count = 0;
+  reader.get(count);
+  lowered_.resize(std::min<std::size_t>(count, CommonMotion::most_findings));
+  for (CommonMotion::Finding& finding : lowered_) {
+    finding.direction.resize(dimension);
+    reader.get(finding.direction);
+    reader.get(finding.factor);
+  }
 }
 
 }  // namespace grove

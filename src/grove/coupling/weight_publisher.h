@@ -1,7 +1,11 @@
 #pragma once
 
+#include <limits>
+
 #include "grove/base/bytes.h"
+#include "grove/coupling/common_motion.h"
 #include "grove/coupling/coupling.h"
+#include "grove/coupling/link_metric.h"
 #include "grove/coupling/residual_balancing.h"
 #include "grove/problem/objective.h"
 #include "grove/problem/regularizer.h"
@@ -11,8 +15,10 @@ namespace grove {
 /// How much of its own Hessian an agent publishes. Neighbours can compute it from the blend.
 enum class PublishedHessian {
   full,
-  diagonal_first,  ///< the first weight, which blends nothing yet, contains the diagonal only
-  diagonal         ///< never more than the diagonal
+  /// The whole one only in a blend with the weights of two neighbours or more; the diagonal before.
+  /// A single neighbour could subtract its own weight.
+  blended,
+  diagonal  ///< never more than the diagonal
 };
 
 /// An agent's present state, as far as its link weight depends on it.
@@ -23,6 +29,7 @@ struct WeightInputs {
   const Regularizer& regularizer;  ///< this agent's share of r
   const Objective& objective;
   const WeightTable& weights;
+  const LinkMetric& metric;
   std::size_t neighbours;
   double network_depth;
 };
@@ -35,8 +42,9 @@ struct WeightInputs {
 class WeightPublisher {
  public:
   WeightPublisher(LinkWeightForm form, bool balance_residuals,
-                  PublishedHessian own = PublishedHessian::full)
-      : form_(form), balance_residuals_(balance_residuals), own_(own) {}
+                  PublishedHessian own = PublishedHessian::full,
+                  double largest = std::numeric_limits<double>::infinity())
+      : form_(form), balance_residuals_(balance_residuals), own_(own), largest_(largest) {}
 
   bool has_published() const { return published_.size() > 0; }
   double mean_diagonal() const { return published_.diagonal().mean(); }  ///< of what was published
@@ -45,9 +53,13 @@ class WeightPublisher {
   /// zero, 1e-3 of its mean, or of the smoothness constant.
   const Vector& ridge(const Matrix& hessian, const Objective& objective);
 
-  /// Observes a step of the agent from x. True if residual balancing raises the weights now.
-  bool observe_step(const Vector& step, const Vector& x, double network_depth, Coupling& coupling);
-  double raised_by() const { return balancing_.factor(); }
+  /// What the last steps say of the weights, which are to be published anew then.
+  enum class Verdict { none, raise, lower };
+  /// Observes a step of the agent from x, both in the coordinates of the links.
+  Verdict observe_step(const Vector& step, const Vector& x, double network_depth,
+                       Coupling& coupling);
+  double raised_by() const { return balancing_.factor(); }      ///< since the start
+  double lowered_by() const { return lowered_.back().factor; }  ///< the last time, one direction
 
   void received_weight() { neighbour_changed_ = true; }
   /// Versions used since the state was loaded may stand for other weights: publish with a new one.
@@ -63,19 +75,24 @@ class WeightPublisher {
  private:
   double scale(const WeightInputs& inputs) const;
   void blend_hessian(const WeightInputs& inputs, Matrix& result);
+  const Matrix& own_hessian(const WeightInputs& inputs);
   bool only_diagonal(const WeightInputs& inputs) const;
 
   LinkWeightForm form_;
   bool balance_residuals_;
   PublishedHessian own_;
+  double largest_;  ///< mean of the diagonal of a published weight
   ResidualBalancing balancing_;
+  CommonMotion motion_;
+  std::vector<CommonMotion::Finding> lowered_;  ///< directions in which weights are lower
   Matrix published_;            ///< the matrix that C_i approximates, lower triangle
   double published_scale_ = 0;  ///< its scale
   std::uint64_t times_published_ = 0;
   std::uint64_t hessians_checked_ = 0;  ///< count at the last comparison
   bool neighbour_changed_ = false;      ///< a neighbour has published since then
   bool new_epoch_ = false;
-  Vector ridge_;  ///< buffer
+  Vector ridge_;     ///< buffer
+  Matrix relative_;  ///< buffer: the Hessian in the coordinates of the links
 };
 
 }  // namespace grove

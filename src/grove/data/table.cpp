@@ -149,6 +149,48 @@ std::vector<std::string> numbered_names(std::size_t count) {
 
 }  // namespace
 
+namespace {
+
+Status check_column(const Table& table, const TableColumn& column) {
+  const std::size_t rows = column.is_text ? column.codes.size() : column.numbers.size();
+  if (rows != table.rows())
+    return Error{table.source, fmt::format("column {} has {} rows; expected {}, as the first has",
+                                           shown(column.name), rows, table.rows())};
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (column.is_text && column.codes[row] >= static_cast<std::int32_t>(column.texts.size()))
+      return Error{table.where(row), fmt::format("column {}: code {} has no text",
+                                                 shown(column.name), column.codes[row])};
+    if (!column.is_text && std::isinf(column.numbers[row]))
+      return Error{table.where(row), fmt::format("column {}: expected a finite number, found {}",
+                                                 shown(column.name), column.numbers[row])};
+  }
+  return success();
+}
+
+}  // namespace
+
+Result<Table> make_table(std::string source, std::vector<TableColumn> columns) {
+  Table table{.source = std::move(source), .in_memory = true};
+  const std::size_t rows = columns.empty()      ? 0
+                           : columns[0].is_text ? columns[0].codes.size()
+                                                : columns[0].numbers.size();
+  if (rows == 0) return Error{table.source, "has no rows; expected a table with columns and rows"};
+  for (std::size_t row = 0; row < rows; ++row) table.lines.push_back(row);
+  for (TableColumn& column : columns) {
+    if (Status status = check_column(table, column); !status) return status.error();
+    if (table.find(column.name) != nullptr)
+      return Error{table.source, fmt::format("expected column names once each, found {} twice",
+                                             shown(column.name))};
+    const auto first = std::ranges::find_if(column.codes, [](auto code) { return code >= 0; });
+    column.first_text_row = static_cast<std::size_t>(first - column.codes.begin());
+    column.number_cells = 0;
+    if (column.is_text && first == column.codes.end())  // a column without a cell has no kind
+      column = {.name = column.name, .numbers = std::vector<double>(rows, missing_number)};
+    table.columns.push_back(std::move(column));
+  }
+  return table;
+}
+
 bool TableColumn::missing(std::size_t row) const {
   return is_text ? codes[row] < 0 : std::isnan(numbers[row]);
 }
@@ -168,7 +210,9 @@ std::vector<std::string> Table::names() const {
   return names;
 }
 
-std::string Table::where(std::size_t row) const { return fmt::format("{}:{}", source, lines[row]); }
+std::string Table::where(std::size_t row) const {
+  return fmt::format("{}{}{}", source, in_memory ? ", row " : ":", lines[row]);
+}
 
 TableBuilder::TableBuilder(std::string source, std::vector<std::string> names)
     : codes_(names.size()) {

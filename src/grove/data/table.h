@@ -31,13 +31,14 @@ struct TableColumn {
 struct Table {
   std::string source;  ///< file name, for messages
   std::vector<TableColumn> columns;
-  std::vector<std::size_t> lines;  ///< the line on which each row begins
+  std::vector<std::size_t> lines;  ///< the line on which each row begins, or the row's number
   std::vector<std::string> notes;  ///< remarks on how it was read, for a person
+  bool in_memory = false;          ///< rows have numbers from 0 in place of lines
 
   std::size_t rows() const { return lines.size(); }
   const TableColumn* find(std::string_view name) const;
   std::vector<std::string> names() const;
-  /// `source:line`
+  /// `source:line`, of a table in memory `source, row K`
   std::string where(std::size_t row) const;
 };
 
@@ -55,6 +56,10 @@ Result<Table> parse_table(std::string_view text, const std::string& source,
 /// Reads a CSV file, also .bz2, .gz or .xz, `-` for standard input, or .dta and .sav (Stata, SPSS)
 /// where the library was built with ReadStat.
 Result<Table> read_table(const std::string& path, const TableOptions& options = {});
+
+/// A table in memory. Columns have one length and different names; numbers are finite or, where
+/// missing, NaN; codes refer to texts. Of a text column name, codes and texts are used.
+Result<Table> make_table(std::string source, std::vector<TableColumn> columns);
 
 /// Collects the cells of a table row by row, for every reader of tables.
 class TableBuilder {

@@ -57,6 +57,36 @@ TEST(Table, MakesTextsOfNumbersAboveAText) {
   EXPECT_EQ(table.columns[0].first_text_row, 2U);
 }
 
+TEST(TableInMemory, HasRowsInPlaceOfLinesAndChecksItsColumns) {
+  const double missing = std::numeric_limits<double>::quiet_NaN();
+  const TableColumn numbers{.name = "a", .numbers = {1.5, missing, 3}};
+  const TableColumn texts{
+      .name = "b", .is_text = true, .codes = {-1, 1, 0}, .texts = {"x", "y"}, .number_cells = 7};
+  const TableColumn empty{.name = "c", .is_text = true, .codes = {-1, -1, -1}};
+  const auto table = make_table("site", {numbers, texts, empty});
+  ASSERT_TRUE(table) << table.error().text();
+  EXPECT_EQ(table->where(2), "site, row 2");
+  EXPECT_TRUE(table->columns[0].missing(1));
+  EXPECT_EQ(table->columns[1].text(1), "y");
+  EXPECT_EQ(table->columns[1].first_text_row, 1U);
+  EXPECT_EQ(table->columns[1].number_cells, 0U);
+  EXPECT_FALSE(table->columns[2].is_text);
+  EXPECT_TRUE(table->columns[2].missing(0));
+
+  const auto error_of = [](std::vector<TableColumn> columns) {
+    const auto made = make_table("site", std::move(columns));
+    return made ? "" : made.error().text();
+  };
+  EXPECT_EQ(error_of({}), "site: has no rows; expected a table with columns and rows");
+  EXPECT_EQ(error_of({numbers, {.name = "b", .numbers = {1, 2}}}),
+            "site: column `b` has 2 rows; expected 3, as the first has");
+  EXPECT_EQ(error_of({numbers, numbers}), "site: expected column names once each, found `a` twice");
+  EXPECT_EQ(error_of({{.name = "a", .numbers = {0, std::numeric_limits<double>::infinity()}}}),
+            "site, row 1: column `a`: expected a finite number, found inf");
+  EXPECT_EQ(error_of({{.name = "a", .is_text = true, .codes = {2}, .texts = {"x", "y"}}}),
+            "site, row 0: column `a`: code 2 has no text");
+}
+
 TEST(Table, TrimsNamesAndIgnoresUnnamedColumnsWithANote) {
   const Table table = parsed(", a ,b\n1,2,3\n");
   EXPECT_EQ(table.names(), (std::vector<std::string>{"a", "b"}));

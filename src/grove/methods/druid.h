@@ -1,11 +1,13 @@
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 
 #include "grove/agent/dynamic_agent.h"
 #include "grove/agent/network_depth.h"
 #include "grove/coupling/coupling.h"
+#include "grove/coupling/link_metric.h"
 #include "grove/coupling/regularizer_copy.h"
 #include "grove/coupling/weight_publisher.h"
 #include "grove/local/proximal_newton.h"
@@ -27,6 +29,8 @@ struct DruidOptions {
   bool solve_alone = true;  ///< the first activation solves the agent's own problem
   PublishedHessian published_hessian = PublishedHessian::full;
   bool balance_residuals = true;  ///< raise weights that prove too small (ResidualBalancing)
+  /// The mean of the diagonal of a published weight is never larger: the agent scales it down.
+  double largest_weight = std::numeric_limits<double>::infinity();
 };
 
 /// The form of the published weights; null with a fixed penalty.
@@ -57,8 +61,14 @@ class DruidAgent final : public DynamicAgent {
   void add_neighbour(const Neighbour& neighbour) override;
   void drop_neighbour(std::size_t slot) override;
   void start_new_epoch() override;
-  double disagreement() const override { return coupling_->disagreement(x_); }
+  double disagreement() const override { return coupling_->disagreement(at_links()); }
   double last_step() const override { return step_length_; }
+  void limit_coupling_gradients(const GradientLimit& limit) override {
+    coupling_->limit_gradients(limit);
+  }
+  std::uint64_t coupling_gradients_limited() const override {
+    return coupling_->gradients_limited();
+  }
   void set_regularizer_holder(bool holds, const Regularizer& regularizer,
                               std::size_t network_size) override;
   const Vector& estimate() const override { return x_; }
@@ -80,23 +90,33 @@ class DruidAgent final : public DynamicAgent {
   void local_update(const SolverTurn& turn, Workspace& workspace);
   LocalModel local_model(Workspace& workspace) const;
   void move_to(const Vector& point);
-  bool raises_weights(const Activation& activation, Workspace& workspace);
-  WeightInputs weight_inputs() const;
-  void publish_weight(const Activation& activation);
+  bool changes_weights(const Activation& activation, Workspace& workspace);
+  WeightInputs weight_inputs(Workspace& workspace);
+  void publish_weight(const Activation& activation, Workspace& workspace);
   void prepare_messages(const Activation& activation);
+
+  /// Where the links see this agent.
+  const Vector& at_links() const { return metric_.is_identity() ? x_ : y_; }
+  QuadraticTerm penalty_sum() const;
 
   AgentContext context_;
   DruidOptions options_;
+  LinkMetric metric_;
   std::unique_ptr<Coupling> coupling_;
   std::unique_ptr<LocalSolver> solver_;
   std::optional<Publication> publication_;
   std::optional<RegularizerCopy> copy_;  ///< theta, at agent q only
   Regularizer share_;                    ///< of r, in the local model; trivial beside a copy
   Vector x_;
-  double step_length_ = 0;      ///< of the latest activation
-  bool active_ = false;         ///< in the current round
-  std::uint64_t sequence_ = 0;  ///< of the latest activation
-  HopCounts sent_hops_;         ///< of the latest messages: receiving others does not change them
+  Vector y_;                    ///< L'x_i of the metric; empty without one
+  mutable Matrix penalty_sum_;  ///< of the links, in the coordinates of x; with a metric
+  mutable std::uint64_t penalty_version_ = 0;  ///< of the sum that it was made from
+  Matrix majorizer_;                           ///< of f_i, where it has one beside its Hessian
+  std::uint64_t majorized_hessian_ = 0;        ///< number of the Hessian with which it was computed
+  double step_length_ = 0;                     ///< of the latest activation
+  bool active_ = false;                        ///< in the current round
+  std::uint64_t sequence_ = 0;                 ///< of the latest activation
+  HopCounts sent_hops_;  ///< of the latest messages: receiving others does not change them
   std::vector<AgentEvent> events_;
   Cost cost_;
 };

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 
 #include "grove/methods/model_step.h"
+#include "grove/problem/reference.h"
 
 namespace grove {
 namespace {
@@ -49,6 +51,12 @@ Matrix unpack(std::span<const double> numbers, Index dimension,
   return hessian;
 }
 
+/// Numbers that are not finite, or beyond the limit, as the limit.
+void cap(std::span<double> numbers, double limit) {
+  for (double& number : numbers)
+    number = std::isnan(number) ? limit : std::clamp(number, -limit, limit);
+}
+
 constexpr std::uint8_t double_bit = 0x80;  ///< of a question's kind
 
 std::size_t value_count(NewtonWave kind) { return kind == NewtonWave::trial ? trial_lengths : 1; }
@@ -64,17 +72,14 @@ Question encode(const NewtonQuestion& question) {
                   .support = question.support};
   append(question.base, result.numbers);
   append(question.step, result.numbers);
-  if (const auto& known = question.certificate)
-    for (const double number :
-         {known->objective, known->residual, known->decrement, known->relative_step, known->rows,
-          known->value_at_zero, known->members})
-      result.numbers.push_back(number);
+  if (question.certificate)
+    for (const double number : question.certificate->numbers()) result.numbers.push_back(number);
   return result;
 }
 
 std::optional<NewtonQuestion> decode(const Question& question, Index dimension) {
   const auto kind = static_cast<std::uint8_t>(question.kind & ~double_bit);
-  if (kind > static_cast<std::uint8_t>(NewtonWave::done)) return std::nullopt;
+  if (kind > static_cast<std::uint8_t>(NewtonWave::poll)) return std::nullopt;
   NewtonQuestion result{.kind = static_cast<NewtonWave>(kind),
                         .wants_hessian = question.wants_matrix,
                         .double_hessian = (question.kind & double_bit) != 0,
@@ -84,7 +89,7 @@ std::optional<NewtonQuestion> decode(const Question& question, Index dimension) 
                         .support = question.support};
   const auto d = static_cast<std::size_t>(dimension);
   const bool trial = result.kind == NewtonWave::trial, done = result.kind == NewtonWave::done;
-  const std::size_t expected = d + (trial ? d : 0) + (done ? NewtonCertificate::size : 0);
+  const std::size_t expected = d + (trial ? d : 0) + (done ? AnswerCertificate::size : 0);
   const auto& numbers = question.numbers;
   if (numbers.size() != expected || question.wants_sum == done) return std::nullopt;
   if (!std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); }))
@@ -95,9 +100,30 @@ std::optional<NewtonQuestion> decode(const Question& question, Index dimension) 
   result.base = part(numbers, 0, dimension);
   if (trial) result.step = part(numbers, d, dimension);
   if (done)
-    result.certificate = {numbers[d],     numbers[d + 1], numbers[d + 2], numbers[d + 3],
-                          numbers[d + 4], numbers[d + 5], numbers[d + 6]};
+    result.certificate =
+        AnswerCertificate::from(std::span(numbers).subspan(d).first<AnswerCertificate::size>());
   return result;
+}
+
+bool NewtonTotals::overflowed() const {
+  return !(gradient.lpNorm<Eigen::Infinity>() < overflow) ||
+         (hessian && !(hessian->lpNorm<Eigen::Infinity>() < single_overflow));
+}
+
+AnswerCertificate certificate_at(const Vector& point, const NewtonTotals& totals,
+                                 const Vector& step, const Regularizer& total_regularizer,
+                                 std::size_t members) {
+  const Vector to = point + step;
+  return {
+      .objective =
+          totals.values[0] + total_regularizer.value(within_bounds(point, total_regularizer)),
+      .residual = stationarity(point, totals.gradient, total_regularizer, totals.hessian->trace()),
+      .decrement = std::sqrt(std::max(0.0, step.dot(*totals.hessian * step))),
+      .relative_step = step.lpNorm<Eigen::Infinity>() /
+                       std::max(to.lpNorm<Eigen::Infinity>(), std::numeric_limits<double>::min()),
+      .rows = totals.rows,
+      .value_at_zero = totals.value_at_zero,
+      .members = static_cast<double>(members)};
 }
 
 NewtonAnswers::NewtonAnswers(std::shared_ptr<const Objective> objective, Regularizer share)
@@ -146,6 +172,8 @@ Answers NewtonAnswers::answer(const NewtonQuestion& question, ObjectiveScratch& 
   append(here.gradient, numbers);
   if (question.wants_hessian)
     pack(here.hessian, question.support, question.double_hessian ? numbers : answers.matrix);
+  cap(numbers, overflow);
+  cap(answers.matrix, single_overflow);
   return answers;
 }
 

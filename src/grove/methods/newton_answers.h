@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "grove/agent/agent.h"
+#include "grove/agent/answer_certificate.h"
 #include "grove/sums/tree_sums.h"
 
 namespace grove {
@@ -13,25 +14,17 @@ enum class NewtonWave : std::uint8_t {
   fresh,    ///< value, gradient and Hessian at an accepted point
   trial,    ///< the same at a point plus a step, and values at shorter steps
   certify,  ///< the same as fresh, at what may be the answer
-  done      ///< the answer, with its certificate
+  done,     ///< the answer, with its certificate
+  poll      ///< the agents' estimates, of a method with links
 };
 
 /// Lengths of a trial step at which values are summed: 1, 1/2, ..., 2^-12.
 inline constexpr std::size_t trial_lengths = 13;
 inline double trial_length(std::size_t k) { return 1.0 / static_cast<double>(std::size_t{1} << k); }
 
-/// What the root knows about the answer, exact over all members.
-struct NewtonCertificate {
-  double objective = 0;      ///< sum f_i + n r
-  double residual = 0;       ///< of the optimality condition of that sum (see stationarity())
-  double decrement = 0;      ///< Newton decrement: half its square estimates the gap
-  double relative_step = 0;  ///< of the last Newton step, in the largest coordinate
-  double rows = 0;           ///< samples of all members
-  double value_at_zero = 0;  ///< sum f_i(0)
-  double members = 0;
-
-  static constexpr std::size_t size = 7;
-};
+/// What travels in the place of larger numbers, and of those that are not finite: sums stay finite,
+/// and peers refuse messages that are not. The second one is for Hessians in single precision.
+inline constexpr double overflow = 1e100, single_overflow = 1e37;
 
 /// A question, read.
 struct NewtonQuestion {
@@ -40,7 +33,7 @@ struct NewtonQuestion {
   bool double_hessian = false;                   ///< the Hessian travels in double precision
   Vector base;                                   ///< the accepted point
   Vector step;                                   ///< of a trial; empty elsewhere
-  std::optional<NewtonCertificate> certificate;  ///< with done only
+  std::optional<AnswerCertificate> certificate;  ///< with done only
   std::vector<std::uint32_t> support;            ///< coordinates of the Hessian; none: all
 };
 
@@ -55,7 +48,16 @@ struct NewtonTotals {
   double rows = 0;
   Vector gradient;
   std::optional<Matrix> hessian;  ///< both triangles
+
+  bool overflowed() const;  ///< gradient or Hessian
 };
+
+/// What the sums at a point, and the Newton step from there, say of it as an answer. A bound on the
+/// gap (Fenchel duality) takes one more number of every agent, at the point and the step: this is
+/// where its sum belongs.
+AnswerCertificate certificate_at(const Vector& point, const NewtonTotals& totals,
+                                 const Vector& step, const Regularizer& total_regularizer,
+                                 std::size_t members);
 
 /// One agent's part: answers questions from its own samples.
 class NewtonAnswers {

@@ -44,8 +44,10 @@ const MethodEntry nids_entry{"nids", "NIDS (Li, Shi, Yan 2019)", gradients,
 const MethodEntry tree_newton_entry{
     "tree-newton", "Newton steps on exact sums over a spanning tree; up to about 300 features",
     MethodTraits{.needs_everyone = false, .sums_over_tree = true},
-    [](const AgentParameters&, AgentContext context) {
-      return std::make_unique<TreeNewtonAgent>(TreeNewtonOptions{}, std::move(context));
+    [](const AgentParameters& parameters, AgentContext context) {
+      TreeNewtonOptions options;
+      if (parameters.masked_sums) options.masks = simulated_masks(context.seed, context.id);
+      return std::make_unique<TreeNewtonAgent>(options, std::move(context));
     }};
 const MethodEntry automatic_entry{
     "auto", "tree-newton for up to 300 coefficients, druid-vl for more; says which and why",

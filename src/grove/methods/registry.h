@@ -21,7 +21,8 @@ enum class LocalSolverKind {
 
 /// Settings that set-up passes to every agent of a method of its own.
 struct AgentParameters {
-  double step = 0;  ///< step length a > 0: --step, or 1/L
+  double step = 0;           ///< step length a > 0: --step, or 1/L
+  bool masked_sums = false;  ///< of a method that sums over a tree
 };
 
 /// Makes one agent of a method.

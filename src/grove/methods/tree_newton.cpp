@@ -1,12 +1,13 @@
 #include "grove/methods/tree_newton.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
 #include <limits>
 
 #include "grove/methods/model_step.h"
-#include "grove/problem/reference.h"
+#include "grove/sums/hash.h"
 
 namespace grove {
 namespace {
@@ -18,6 +19,31 @@ constexpr double flat_decrement = 1e-14;  ///< squared, relative to sum f_i(0)
 constexpr double flat_step = 1e-3;   ///< a longer relative step with that decrement: no minimizer
 constexpr double near_active = 0.9;  ///< share of the l1 weight at which a zero may leave zero
 constexpr std::size_t most_events = 1000;
+constexpr double move_share = 1e-6;  ///< of the coefficients, by which a point is moved
+
+std::uint64_t hash_of_point(const Vector& point) {
+  WordHash hash;
+  hash.add(std::span<const double>(point.data(), static_cast<std::size_t>(point.size())));
+  return hash.value();
+}
+
+/// Whether numbers 256 times as large as these fit into the next finer unit of fixed point.
+bool fits_finer(const NewtonTotals& totals, std::uint8_t coarseness, std::size_t members) {
+  if (coarseness == 0) return false;
+  double largest = std::max(totals.gradient.lpNorm<Eigen::Infinity>(), std::abs(totals.values[0]));
+  if (totals.hessian) largest = std::max(largest, totals.hessian->lpNorm<Eigen::Infinity>());
+  const FixedPoint finer{.elements = 1, .coarseness = coarseness - 1u, .members = members};
+  const std::array<double, 1> number{256 * largest};
+  return finer.decode(finer.encode({}, number)).overflowed == 0;
+}
+
+/// Of the members and their data.
+std::uint64_t hash_of_members(const TreePlan& plan) {
+  WordHash hash;
+  for (const AgentId member : plan.members) hash.add(member.value);
+  hash.add(std::span<const std::uint32_t>(plan.data));
+  return hash.value();
+}
 
 HessianWaves settled_waves(const TreeNewtonOptions& options, const AgentContext& context) {
   if (options.hessians != HessianWaves::automatic) return options.hessians;
@@ -51,7 +77,7 @@ TreeNewtonAgent::TreeNewtonAgent(const TreeNewtonOptions& options, AgentContext 
     : context_(std::move(context)),
       options_(options),
       answers_(context_.objective, context_.regularizer),
-      sums_(context_.id, ids_of(context_.neighbours), options.patience),
+      sums_(context_.id, ids_of(context_.neighbours), options.links, options.masks),
       total_regularizer_(context_.regularizer),
       double_hessians_(options.double_hessians) {
   options_.hessians = settled_waves(options, context_);
@@ -62,9 +88,13 @@ void TreeNewtonAgent::activate(const Activation& activation, Workspace& workspac
   round_ = activation.round;
   sums_.begin_activation();
   if (sums_.needs_wave()) restart(estimate());
-  if (sums_.wants_answer()) sums_.answer(answers_.answer(question_, workspace.objective, cost_));
-  if (sums_.leads() && sums_.total() && (decided_ != sums_.wave().id || sums_.plan().full))
-    if (const auto totals = answers_.read(*sums_.total(), question_)) decide(*totals);
+  if (sums_.wants_answer()) answer(workspace);
+  if (sums_.leads() && sums_.total() && (decided_ != sums_.wave().id || sums_.plan().full)) {
+    if (sums_.total()->refused > 0)
+      restart(moved(question_.base));
+    else if (const auto totals = answers_.read(*sums_.total(), question_))
+      decide(*totals);
+  }
   sums_.prepare_messages();
   sequence_ = activation.round;
   cost_.broadcasts += 1;
@@ -83,20 +113,52 @@ void TreeNewtonAgent::receive(std::size_t slot, const Message& message) {
   TreeFields fields = *message.tree;
   std::optional<NewtonQuestion> question;
   if (const auto& wave = fields.wave; wave && wave->id > sums_.wave().id) {
-    question = decode({.kind = wave->kind,
-                       .wants_matrix = wave->wants_matrix,
-                       .wants_sum = wave->wants_sum,
-                       .numbers = {wave->numbers.begin(), wave->numbers.end()},
-                       .support = {wave->support.begin(), wave->support.end()}},
-                      question_.base.size());
-    if (!question) fields.wave.reset();
+    question = decode(question_of(*wave), question_.base.size());
+    if (!question || question->kind == NewtonWave::poll) {
+      question.reset();
+      fields.wave.reset();
+    }
   }
   sums_.receive(slot, message.sequence, fields);
   if (question) question_ = std::move(*question);
 }
 
-/// Sums anew at an accepted point.
-void TreeNewtonAgent::restart(const Vector& point) {
+/// With masks, an agent answers each point for one set of members only: the difference of two
+/// totals at one point would be the part of those who came or went. An intro wave asks for the same
+/// at any point.
+void TreeNewtonAgent::answer(Workspace& workspace) {
+  Answers own = answers_.answer(question_, workspace.objective, cost_);
+  if (!sums_.masked()) return sums_.answer(std::move(own));
+  const std::uint64_t asked = question_.kind == NewtonWave::intro ? 0 : hash_of_point(point());
+  const std::uint64_t members = hash_of_members(sums_.plan());
+  if (answered_.try_emplace(asked, members).first->second == members)
+    sums_.answer(std::move(own));
+  else
+    sums_.refuse(std::move(own));
+}
+
+bool TreeNewtonAgent::was_answered_for_others(const Vector& point) const {
+  const auto found = answered_.find(hash_of_point(point));
+  return found != answered_.end() && found->second != hash_of_members(sums_.plan());
+}
+
+/// Another point nearby, which nobody has answered.
+Vector TreeNewtonAgent::moved(const Vector& point) const {
+  Vector result = point;
+  const double scale = std::max(point.lpNorm<Eigen::Infinity>(), move_share);
+  for (Index k = 0; k < point.size(); ++k) {
+    WordHash hash;
+    hash.add(sums_.next_wave_number());
+    hash.add(static_cast<std::uint64_t>(k));
+    result[k] +=
+        move_share * scale * (0.5 + std::ldexp(static_cast<double>(hash.value() >> 11), -54));
+  }
+  return within_bounds(result, context_.regularizer);
+}
+
+/// Sums anew at an accepted point, or near it where that point was answered for other members.
+void TreeNewtonAgent::restart(const Vector& wanted) {
+  const Vector point = was_answered_for_others(wanted) ? moved(wanted) : wanted;
   base_.reset();
   const bool first = options_.intro && sums_.next_wave_number() == 1;
   NewtonQuestion question{.kind = first ? NewtonWave::intro : NewtonWave::fresh,
@@ -118,7 +180,9 @@ void TreeNewtonAgent::begin(NewtonQuestion question) {
   tree_ = sums_.plan().id;
   question_ = std::move(question);
   question_.double_hessian = question_.wants_hessian && double_hessians_;
-  sums_.begin(encode(question_));
+  Question asked = encode(question_);
+  asked.coarseness = coarseness_;
+  sums_.begin(std::move(asked));
 }
 
 /// A step from the accepted point, `base` being what is known there.
@@ -145,6 +209,7 @@ double TreeNewtonAgent::penalty_at(const Vector& point) const {
 }
 
 void TreeNewtonAgent::decide(const NewtonTotals& totals) {
+  const bool too_large = sums_.total()->overflowed > 0;
   total_regularizer_ =
       weighted(context_.regularizer, static_cast<double>(sums_.plan().members.size()));
   if (question_.kind == NewtonWave::trial) {
@@ -152,7 +217,12 @@ void TreeNewtonAgent::decide(const NewtonTotals& totals) {
     if (!base_ || base_->wave != sums_.wave().id) return restart(question_.base);
     if (!accepts_trial(totals)) return;
   }
-  if (!totals.gradient.allFinite() || (totals.hessian && !totals.hessian->allFinite()))
+  if (too_large && coarseness_ < FixedPoint::coarsest) {
+    ++coarseness_;
+    return restart(point());
+  }
+  if (sums_.masked() && fits_finer(totals, coarseness_, sums_.plan().members.size())) --coarseness_;
+  if (too_large || totals.overflowed())
     return restart(within_bounds(context_.start, context_.regularizer));
   if (question_.kind == NewtonWave::intro) return decide_intro(totals);
   step_from(totals);
@@ -166,7 +236,7 @@ bool TreeNewtonAgent::accepts_trial(const NewtonTotals& totals) {
   for (Index k = 0; k < values.size(); ++k) {
     const double length = trial_length(static_cast<std::size_t>(k));
     const double value = totals.values[k] + penalty_at(question_.base + length * question_.step);
-    values[k] = std::isfinite(value) ? value : std::numeric_limits<double>::infinity();
+    values[k] = value < overflow ? value : std::numeric_limits<double>::infinity();
     if (values[k] < values[best]) best = k;
   }
   const double before = base_->value;
@@ -244,7 +314,7 @@ void TreeNewtonAgent::step_from(const NewtonTotals& totals) {
   const double value = totals.values[0] + penalty_at(point());
   if (!precise && (question_.kind == NewtonWave::certify || step.relative <= flat_step))
     return restart(point());
-  if (ends_with(step, totals, value)) return;
+  if (ends_with(step, totals)) return;
   const bool gained =
       base_ && base_->hessian.size() > 0 && step.decrement <= slow_gain * base_->decrement;
   const bool wants_hessian = options_.hessians != HessianWaves::lazy || !gained;
@@ -263,7 +333,7 @@ void TreeNewtonAgent::step_from(const NewtonTotals& totals) {
 
 /// Whether the step is short enough for the answer: then the next wave begins, or the root waits
 /// for missing members.
-bool TreeNewtonAgent::ends_with(const Step& step, const NewtonTotals& totals, double value) {
+bool TreeNewtonAgent::ends_with(const Step& step, const NewtonTotals& totals) {
   const bool full = sums_.plan().full, certifies = question_.kind == NewtonWave::certify;
   const bool flat =
       step.decrement * step.decrement <= flat_decrement * std::abs(totals.value_at_zero) &&
@@ -284,17 +354,10 @@ bool TreeNewtonAgent::ends_with(const Step& step, const NewtonTotals& totals, do
     return true;
   }
   if (certifies && (step.relative <= 10 * options_.tolerance || flat)) {
-    const double smoothness = totals.hessian->trace();
     next.kind = NewtonWave::done;
     next.wants_hessian = false;
-    next.certificate = {
-        .objective = value,
-        .residual = stationarity(question_.base, totals.gradient, total_regularizer_, smoothness),
-        .decrement = step.decrement,
-        .relative_step = step.relative,
-        .rows = totals.rows,
-        .value_at_zero = totals.value_at_zero,
-        .members = static_cast<double>(sums_.plan().members.size())};
+    next.certificate = certificate_at(question_.base, totals, step.direction, total_regularizer_,
+                                      sums_.plan().members.size());
     begin(std::move(next));
     return true;
   }
@@ -312,13 +375,21 @@ std::vector<std::uint32_t> TreeNewtonAgent::support_of(const Step& step, const N
   std::vector<std::uint32_t> support;
   for (Index k = 0; k < from.size(); ++k)
     if (k == 0 || k >= total_regularizer_.regularized || from[k] != 0 || to[k] != 0 ||
-        std::abs(slope[k]) > near_active * total_regularizer_.l1)
+        std::abs(slope[k]) > near_active * total_regularizer_.l1_at(k))
       support.push_back(static_cast<std::uint32_t>(k));
   return support;
 }
 
 bool TreeNewtonAgent::finished() const {
   return question_.kind == NewtonWave::done && sums_.wave().id.known() && sums_.settled();
+}
+
+const AnswerCertificate* TreeNewtonAgent::certificate() const {
+  return question_.certificate ? &*question_.certificate : nullptr;
+}
+
+std::span<const AgentId> TreeNewtonAgent::counted_members() const {
+  return finished() ? std::span<const AgentId>(sums_.plan().members) : std::span<const AgentId>();
 }
 
 double TreeNewtonAgent::disagreement() const {
@@ -344,6 +415,12 @@ void TreeNewtonAgent::save(ByteWriter& writer) const {
   answers_.save(writer);
   writer.put(question_.base);
   writer.put(double_hessians_);
+  writer.put(coarseness_);
+  writer.put(answered_.size());
+  for (const auto& [asked, members] : answered_) {
+    writer.put(asked);
+    writer.put(members);
+  }
   writer.put(decided_);
   writer.put(tree_);
   writer.put(sequence_);
@@ -395,6 +472,15 @@ Status TreeNewtonAgent::load(ByteReader& reader) {
   Vector base = question_.base;
   reader.get(base);
   reader.get(double_hessians_);
+  reader.get(coarseness_);
+  std::size_t answered = 0;
+  reader.get(answered);
+  answered_.clear();
+  for (std::size_t k = 0; k < answered && reader.ok(); ++k) {
+    std::uint64_t asked = 0;
+    reader.get(asked);
+    reader.get(answered_[asked]);
+  }
   reader.get(decided_);
   reader.get(tree_);
   reader.get(sequence_);

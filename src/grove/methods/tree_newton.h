@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -23,7 +24,8 @@ struct TreeNewtonOptions {
   bool intro = true;  ///< the first wave asks for the agents' own minimizers
   /// Hessians travel in double precision from the start, not only where single is too coarse.
   bool double_hessians = false;
-  std::uint32_t patience = LinkState::default_patience;
+  LinkStateOptions links = {};
+  std::optional<MaskOptions> masks = {};  ///< nobody sees an agent's own numbers
 };
 
 /// Largest dimension that is eager, and largest that is lazy where r has an l1 term.
@@ -44,12 +46,15 @@ class TreeNewtonAgent final : public DynamicAgent {
   bool wants_activation(bool) const override { return sums_.has_work(); }
   void add_neighbour(const Neighbour& neighbour) override;
   void drop_neighbour(std::size_t slot) override;
+  void set_live(std::size_t slot, bool live) override { sums_.set_live(slot, live); }
   void start_new_epoch() override { sums_.start_new_epoch(); }
   /// Zero where the answer is certified, and infinite before: only the sums know.
   double disagreement() const override;
   double last_step() const override { return question_.step.norm(); }
   void set_regularizer_holder(bool, const Regularizer&, std::size_t) override {}
   const Vector& estimate() const override { return question_.base; }
+  const AnswerCertificate* certificate() const override;
+  std::span<const AgentId> counted_members() const override;
   const Cost& cost() const override { return cost_; }
   std::span<const AgentEvent> events() const override { return events_; }
   void save(ByteWriter& writer) const override;
@@ -57,7 +62,6 @@ class TreeNewtonAgent final : public DynamicAgent {
 
   /// The answer is certified, for the members that are present, and nobody is missing.
   bool finished() const;
-  const std::optional<NewtonCertificate>& certificate() const { return question_.certificate; }
   const NewtonQuestion& question() const { return question_; }
   const TreeSums& sums() const { return sums_; }
 
@@ -81,6 +85,9 @@ class TreeNewtonAgent final : public DynamicAgent {
     double predicted = 0;
   };
 
+  void answer(Workspace& workspace);
+  bool was_answered_for_others(const Vector& point) const;
+  Vector moved(const Vector& point) const;
   void restart(const Vector& point);
   void begin(NewtonQuestion question);
   void begin_trial(const Vector& step, bool wants_hessian, Base base);
@@ -91,7 +98,7 @@ class TreeNewtonAgent final : public DynamicAgent {
   Matrix hessian_at(const NewtonTotals& totals) const;
   bool is_precise(const NewtonTotals& totals);
   Step newton_step(const Matrix& hessian, const Vector& gradient);
-  bool ends_with(const Step& step, const NewtonTotals& totals, double value);
+  bool ends_with(const Step& step, const NewtonTotals& totals);
   std::vector<std::uint32_t> support_of(const Step& step, const NewtonTotals& totals,
                                         const Matrix& hessian) const;
   Vector point() const;
@@ -108,8 +115,11 @@ class TreeNewtonAgent final : public DynamicAgent {
   std::optional<Base> base_;
   Regularizer total_regularizer_;  ///< n r, as of the latest decision
   bool double_hessians_ = false;   ///< from now on
-  WaveId decided_;                 ///< the root waits for missing members after this wave
-  std::uint64_t tree_ = 0;         ///< of the latest wave that this agent began
+  std::uint8_t coarseness_ = 0;    ///< of masked answers, from now on
+  /// With masks: by a hash of each point that was answered, one of the members it was for.
+  std::map<std::uint64_t, std::uint64_t> answered_;
+  WaveId decided_;          ///< the root waits for missing members after this wave
+  std::uint64_t tree_ = 0;  ///< of the latest wave that this agent began
   Round round_ = 0;
   std::uint64_t sequence_ = 0;
   std::vector<AgentEvent> events_;

@@ -1,7 +1,10 @@
 #include "grove/problem/dense_shard.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
+
+#include "grove/problem/prefetch.h"
 
 namespace grove {
 namespace {
@@ -65,8 +68,7 @@ void DenseShard::copy_row(const double* from, double* to) const {
 double DenseShard::squared_norm() const {
   if (view_) {
     double sum = dimension_ > columns_ ? static_cast<double>(samples_) : 0;
-    for (const std::uint32_t row : listed_)
-      sum += Eigen::Map<const Vector>(view_->row(row), columns_).squaredNorm();
+    for (Index row = 0; row < samples_; ++row) sum += entries(row).squaredNorm();
     return sum;
   }
   return Eigen::Map<const Vector>(numbers_.data(), samples_ * stride_).squaredNorm();
@@ -74,26 +76,49 @@ double DenseShard::squared_norm() const {
 
 void DenseShard::sum_squares(std::span<const double> weights, Vector& sum) const {
   sum.setZero(dimension_);
-  if (view_) {
-    for (Index row = 0; row < samples_; ++row)
-      sum.head(columns_).array() +=
-          weights[row] *
-          Eigen::Map<const Vector>(view_->row(listed_[row]), columns_).array().square();
-    if (dimension_ > columns_)
-      sum[columns_] = Eigen::Map<const Vector>(weights.data(), samples_).sum();
-    return;
-  }
   for (Index row = 0; row < samples_; ++row)
-    sum.array() +=
-        weights[row] *
-        Eigen::Map<const Vector>(numbers_.data() + row * stride_, dimension_).array().square();
+    sum.head(columns_).array() += weights[row] * entries(row).array().square();
+  if (dimension_ > columns_)
+    sum[columns_] = Eigen::Map<const Vector>(weights.data(), samples_).sum();
+}
+
+void DenseShard::add_robust_moments(ColumnMoments& moments) const {
+  constexpr Index most_rows = 256;
+  const Index stride = (samples_ + most_rows - 1) / most_rows;
+  moments.shards = 1;
+  std::vector<double> numbers;
+  for (Index k = 0; k < columns_; ++k) {
+    numbers.clear();
+    for (Index row = 0; row < samples_; row += stride) numbers.push_back(entries(row)[k]);
+    moments.medians[k] = median_of(numbers);
+    if (const double spread = robust_spread(numbers, moments.medians[k]); spread > 0) {
+      moments.log_deviation[k] = std::log(spread);
+      moments.deviations[k] = 1;
+    }
+    if (const double spread = robust_spread(numbers, 0); spread > 0) {
+      moments.log_size[k] = std::log(spread);
+      moments.sizes[k] = 1;
+    }
+  }
+}
+
+WeightedMoments DenseShard::weighted_moments(const Vector& weights) const {
+  WeightedMoments result{Vector::Zero(columns_), Vector::Zero(columns_)};
+  for (Index row = 0; row < samples_; ++row) result.mean += weights[row] * entries(row);
+  for (Index row = 0; row < samples_; ++row)
+    result.variance.array() += weights[row] * (entries(row) - result.mean).array().square();
+  return result;
 }
 
 DenseShard::Rows DenseShard::rows(Batch batch, Index begin, Index count, double* staging) const {
   if (view_) {
-    for (Index k = 0; k < count; ++k) {
-      const Index own = batch.whole() ? begin + k : static_cast<Index>(batch.rows()[begin + k]);
-      copy_row(view_->row(listed_[own]), staging + k * stride_);
+    const Index all = batch.whole() ? samples_ : static_cast<Index>(batch.rows().size());
+    const auto nth = [&](Index k) {
+      return view_->row(listed_[batch.whole() ? k : static_cast<Index>(batch.rows()[k])]);
+    };
+    for (Index k = begin; k < begin + count; ++k) {
+      if (k + rows_to_prefetch < all) prefetch_row(nth(k + rows_to_prefetch), columns_);
+      copy_row(nth(k), staging + (k - begin) * stride_);
     }
     return {staging, stride_, nullptr, count};
   }

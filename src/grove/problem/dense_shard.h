@@ -27,6 +27,14 @@ class DenseShard {
   Index stride() const { return stride_; }
   Index block_rows() const { return block_rows_; }
   double squared_norm() const;
+  /// Squared length of a row in scaled coordinates.
+  double scaled_square(Index row, const ColumnScaling& scaling) const {
+    return (entries(row) - scaling.center).cwiseQuotient(scaling.scale).squaredNorm();
+  }
+  /// Fills in medians and spreads, from some hundred rows.
+  void add_robust_moments(ColumnMoments& moments) const;
+  /// By column, with weights of sum 1.
+  WeightedMoments weighted_moments(const Vector& weights) const;
   /// By column, sum over the rows of weight * entry^2.
   void sum_squares(std::span<const double> weights, Vector& sum) const;
 
@@ -73,6 +81,10 @@ class DenseShard {
   std::span<const double> after(const Rows& rows) const;
 
   void copy_row(const double* from, double* to) const;
+  /// Without the constant column.
+  Eigen::Map<const Vector> entries(Index row) const {
+    return {view_ ? view_->row(listed_[row]) : numbers_.data() + row * stride_, columns_};
+  }
 
   const kernels::Kernels& kernels_;
   Index samples_, dimension_, stride_, block_rows_, gram_rows_;

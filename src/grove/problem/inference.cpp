@@ -160,23 +160,23 @@ std::optional<Matrix> inverse_of(const Matrix& matrix) {
                 scale.asDiagonal());
 }
 
+/// Calls ask with the distribution of estimate / error where the coefficient is zero.
+template <class Ask>
+double with_distribution(const Inference& inference, const Ask& ask) {
+  return inference.uses_t ? ask(boost::math::students_t(inference.df_residual))
+                          : ask(boost::math::normal());
+}
+
 void fill_row(double estimate, double variance, const Inference& inference, CoefficientRow& row) {
   row.estimate = estimate;
   if (inference.kind == "none" || !(variance > 0)) return;
   const double error = std::sqrt(variance), statistic = estimate / error;
-  const double tail = (1 - inference.confidence) / 2;
-  double quantile = 0;
+  const double quantile = interval_quantile(inference, inference.confidence);
   row.std_error = error;
   row.statistic = statistic;
-  if (inference.uses_t) {
-    const boost::math::students_t distribution(inference.df_residual);
-    row.p_value = 2 * cdf(complement(distribution, std::abs(statistic)));
-    quantile = boost::math::quantile(complement(distribution, tail));
-  } else {
-    const boost::math::normal distribution;
-    row.p_value = 2 * cdf(complement(distribution, std::abs(statistic)));
-    quantile = boost::math::quantile(complement(distribution, tail));
-  }
+  row.p_value = with_distribution(inference, [&](const auto& distribution) {
+    return 2 * cdf(complement(distribution, std::abs(statistic)));
+  });
   row.low = estimate - quantile * error;
   row.high = estimate + quantile * error;
 }
@@ -302,6 +302,12 @@ Inference infer(const InferenceModel& model, const InferenceSums& sums,
       add(names[static_cast<std::size_t>(k)], block * features + k);
   }
   return inference;
+}
+
+double interval_quantile(const Inference& inference, double confidence) {
+  return with_distribution(inference, [&](const auto& distribution) {
+    return boost::math::quantile(complement(distribution, (1 - confidence) / 2));
+  });
 }
 
 std::vector<std::string> collinear_columns(const Matrix& gram,

@@ -88,6 +88,9 @@ Inference infer(const InferenceModel& model, const InferenceSums& sums,
                 const ColumnScaling& scaling, const std::vector<std::string>& names,
                 const std::vector<std::string>& classes, const InferenceOptions& options);
 
+/// Half the width of an interval of this level, in standard errors.
+double interval_quantile(const Inference& inference, double confidence);
+
 /// The columns that a linear combination makes zero everywhere, from their products summed over all
 /// sites (`gram`); empty: the columns are independent. A name for every coordinate.
 std::vector<std::string> collinear_columns(const Matrix& gram,

@@ -79,6 +79,55 @@ class MeanObjective final : public Objective {
     result /= count();
   }
 
+  std::optional<double> fenchel_gap(const Vector& x, const Vector& step) const override {
+    std::vector<std::optional<double>> gaps(parts_.size());
+    in_parallel(0, parts_.size(),
+                [&](std::size_t k) { gaps[k] = parts_[k]->fenchel_gap(x, step); });
+    double total = 0;
+    for (const auto& gap : gaps) {
+      if (!gap) return std::nullopt;
+      total += *gap;
+    }
+    return total / count();
+  }
+
+  bool falls_along(const Vector& x) const override {
+    return std::ranges::all_of(parts_, [&](const Objective* part) { return part->falls_along(x); });
+  }
+
+  std::optional<ColumnMoments> column_moments() const override {
+    std::vector<std::optional<ColumnMoments>> moments(parts_.size());
+    in_parallel(0, parts_.size(), [&](std::size_t k) { moments[k] = parts_[k]->column_moments(); });
+    std::vector<ColumnMoments> all;
+    for (auto& part : moments) {
+      if (!part) return std::nullopt;
+      all.push_back(std::move(*part));
+    }
+    return merge(all);
+  }
+
+  void metric(const ColumnScaling& scaling, Matrix& result) const override {
+    result.setZero(dimension(), dimension());
+    Matrix part;
+    for (const Objective* objective : parts_) {
+      objective->metric(scaling, part);
+      result += part;
+    }
+    result /= count();
+  }
+
+  void usual_second_derivatives(std::span<double> second_derivatives) const override {
+    for (std::size_t k = 0; k < parts_.size(); ++k)
+      parts_[k]->usual_second_derivatives(of_part(k, second_derivatives));
+  }
+
+  double largest_second_derivative() const override {
+    double largest = 0;
+    for (const Objective* part : parts_)
+      largest = std::max(largest, part->largest_second_derivative());
+    return largest;
+  }
+
   double smoothness() const override {
     // Parts remember theirs; here they find it side by side.
     in_parallel(0, parts_.size(), [this](std::size_t k) { parts_[k]->smoothness(); });

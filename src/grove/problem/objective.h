@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "grove/base/types.h"
 #include "grove/data/samples.h"
 #include "grove/problem/aligned_numbers.h"
+#include "grove/problem/column_scaling.h"
 #include "grove/problem/feature_view.h"
 #include "grove/problem/loss.h"
 
@@ -38,6 +40,7 @@ struct ObjectiveScratch {
   std::vector<double> taken_second_derivatives;
   Vector part_vector;  ///< one part of a mean: gradient or Hessian-vector product
   Matrix part_hessian;
+  Vector original_point, original_direction;  ///< of a scaled objective
 };
 
 /// A smooth convex f: R^d -> R with sub-sampled derivatives. What an agent knows of its data.
@@ -85,6 +88,39 @@ class Objective {
   /// Of losses without one (poisson, gamma) it is the scale of the Hessian where the model fits.
   virtual double smoothness() const = 0;
 
+  /// An upper bound of f(x) + f*(p) - p'x with p = gradient + Hessian step at x, which is at least
+  /// 0: the height of f at x above its tangent plane of slope p. With the step of Newton's method
+  /// it bounds the gap of f at x. Nothing where an objective does not know its conjugate.
+  virtual std::optional<double> fenchel_gap(const Vector& /*x*/, const Vector& /*step*/) const {
+    return std::nullopt;
+  }
+
+  /// Whether f falls towards its infimum along t x as t grows for ever, and so has no minimizer.
+  virtual bool falls_along(const Vector& /*x*/) const { return false; }
+
+  /// Of the columns that margins are made of, without the constant one; nothing where f is no sum
+  /// over samples with one margin each.
+  virtual std::optional<ColumnMoments> column_moments() const { return std::nullopt; }
+
+  /// A matrix that is at least the Hessian at x in the directions of samples whose second
+  /// derivative vanishes although they pull: with it, x has a scale there. False: the Hessian will
+  /// do.
+  virtual bool majorizer(const Vector& /*x*/, Matrix& /*result*/,
+                         ObjectiveScratch& /*scratch*/) const {
+    return false;
+  }
+
+  /// The Hessian if every loss had its usual second derivative, and rows that are much longer than
+  /// others in scaled coordinates were shorter; with respect to scaled coefficients. Of objectives
+  /// with column moments.
+  virtual void metric(const ColumnScaling& /*scaling*/, Matrix& /*result*/) const {}
+
+  /// The largest second derivative of each sample's loss, or the usual one where there is none, in
+  /// the place of evaluate_second_derivatives(). Of objectives with column moments.
+  virtual void usual_second_derivatives(std::span<double> /*second_derivatives*/) const {}
+  /// The largest of them; 0: not known.
+  virtual double largest_second_derivative() const { return 0; }
+
   /// result = Hessian(x) over the batch times direction. For many products at one point, keep the
   /// second derivatives.
   void hessian_times(const Vector& x, Batch batch, const Vector& direction, Vector& result,
@@ -122,6 +158,10 @@ struct Kernels;
 /// The same with a given variant of the inner loops, instead of the fastest this machine has.
 std::unique_ptr<const Objective> make_shard_objective(Samples samples, const ShardTerms& terms,
                                                       const kernels::Kernels& kernels);
+
+/// f as a function of scaled coefficients (ColumnScaling): the same values.
+std::unique_ptr<const Objective> make_scaled_objective(
+    std::shared_ptr<const Objective> original, std::shared_ptr<const ColumnScaling> scaling);
 
 /// (1/n) sum_i f_i: what the network minimizes, before the regularizer. Borrows its parts,
 /// which are not means themselves and are only evaluated over all their samples. Its smoothness()

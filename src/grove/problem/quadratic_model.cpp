@@ -21,7 +21,7 @@ struct Interval {
 Interval smooth_piece(const Regularizer& regularizer, Index k, double u) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (k >= regularizer.regularized) return {-infinity, infinity};
-  Interval piece{regularizer.low, regularizer.high};
+  Interval piece{regularizer.low_at(k), regularizer.high_at(k)};
   if (regularizer.l1 > 0) {
     if (u >= 0) piece.low = std::max(piece.low, 0.0);
     if (u <= 0) piece.high = std::min(piece.high, 0.0);
@@ -31,7 +31,7 @@ Interval smooth_piece(const Regularizer& regularizer, Index k, double u) {
 
 double kink_slope(const Regularizer& regularizer, Index k, double u) {
   if (k >= regularizer.regularized || u == 0) return 0;
-  return std::copysign(regularizer.l1, u);
+  return std::copysign(regularizer.l1_at(k), u);
 }
 
 /// Moves to scratch.target, a point of the same free set, if that lowers the model. Goes by the

@@ -9,16 +9,19 @@
 #include <fmt/format.h>
 #include <Eigen/Cholesky>
 
+#include "grove/problem/certificate.h"
 #include "grove/problem/proximal_gradient.h"
 #include "grove/problem/quadratic_model.h"
 
 namespace grove {
 namespace {
 
-constexpr double least_damping = 1e-13;  ///< relative to the diagonal: keeps Cholesky defined
-constexpr double value_noise = 1e-13;    ///< relative changes of f + r below it may be rounding
-constexpr double acceptable = 1e-9;      ///< relative residual that may end a stalled search
-constexpr double small_step = 1e-6;      ///< relative to x: the search is over, not just flat
+constexpr double least_damping = 1e-13;    ///< relative to the diagonal: keeps Cholesky defined
+constexpr double value_noise = 1e-13;      ///< relative changes of f + r below it may be rounding
+constexpr double acceptable = 1e-9;        ///< relative residual that may end a stalled search
+constexpr double small_step = 1e-6;        ///< relative to x: the search is over, not just flat
+constexpr double certified_gap = 1e-8;     ///< relative gap that an optimum may have
+constexpr double smallest_optimum = 1e-7;  ///< of the objective at the start, as in StoppingRule
 constexpr int patience = 10;  ///< end-game steps in a row that fail to halve the residual
 
 struct Iterate {
@@ -124,7 +127,7 @@ ProximalNewton::Progress ProximalNewton::advance(Iterate& current, const Vector&
   const double length = minimizing_length(current, target);
   Vector between = current.x + length * (target - current.x);
   for (Index k = 0; k < regularizer_.regularized; ++k)  // rounding may step over a bound
-    between[k] = std::clamp(between[k], regularizer_.low, regularizer_.high);
+    between[k] = std::clamp(between[k], regularizer_.low_at(k), regularizer_.high_at(k));
   next = at(std::move(between));
   const bool lower = next.value < current.value;
   damping_ = std::max(length <= 0.25 || !lower ? 10 * damping_ : damping_, 1e-6);
@@ -155,7 +158,7 @@ double ProximalNewton::slope_at(const Vector& x, const Vector& step) {
   double slope = gradient.dot(step);
   for (Index k = 0; k < regularizer_.regularized; ++k) {
     const double growth = x[k] > 0 ? step[k] : x[k] < 0 ? -step[k] : std::abs(step[k]);  // of |x_k|
-    slope += regularizer_.l1 * growth;
+    slope += regularizer_.l1_at(k) * growth;
   }
   return slope;
 }
@@ -236,11 +239,24 @@ Error ProximalNewton::not_found(const Iterate& current) const {
                       iterations_, current.residual / start_residual_)};
 }
 
+/// Zero, or the point of the box nearest to it.
+Vector start_of(const Objective& objective, const Regularizer& regularizer) {
+  Vector start = Vector::Zero(objective.dimension());
+  for (Index k = 0; k < regularizer.regularized; ++k)
+    start[k] = std::clamp(0.0, regularizer.low_at(k), regularizer.high_at(k));
+  return start;
+}
+
+double objective_at_start(const Objective& objective, const Regularizer& regularizer) {
+  ObjectiveScratch scratch;
+  const Vector start = start_of(objective, regularizer);
+  return objective.evaluate(start, Batch::all(), nullptr, nullptr, scratch) +
+         regularizer.value(start);
+}
+
 Result<ReferenceSolution> ProximalNewton::run() {
   diagonal_ = Vector::Zero(objective_.dimension());
-  start_ = Vector::Zero(objective_.dimension());
-  start_.head(regularizer_.regularized)
-      .setConstant(std::clamp(0.0, regularizer_.low, regularizer_.high));
+  start_ = start_of(objective_, regularizer_);
   Iterate current = at(start_);
   start_residual_ = current.residual;
   if (!std::isfinite(current.value) || !std::isfinite(start_residual_))
@@ -284,7 +300,7 @@ double stationarity(const Vector& x, const Vector& gradient, const Regularizer& 
     if (k >= regularizer.regularized)
       move = gradient[k];
     else if (regularizer.free_at(k, 1 / smoothness, v))  // the prox only shifts: x cancels
-      move = gradient[k] + std::copysign(regularizer.l1, v);
+      move = gradient[k] + std::copysign(regularizer.l1_at(k), v);
     else
       move = smoothness * (x[k] - regularizer.prox_at(k, 1 / smoothness, v));
     squares += move * move;
@@ -298,7 +314,18 @@ Result<ReferenceSolution> solve_reference(const Objective& objective,
   assert(regularizer.regularized <= objective.dimension());
   assert(regularizer.low <= regularizer.high);
   if (!regularizer.separable()) return solve_by_proximal_gradient(objective, regularizer, options);
-  return ProximalNewton(objective, regularizer, options).run();
+  auto solution = ProximalNewton(objective, regularizer, options).run();
+  if (!solution) return solution;
+  const Certificate certificate = Certifier(objective, regularizer).at(solution->x);
+  const double start = objective_at_start(objective, regularizer);
+  const double scale = std::max(certificate.value - certificate.gap, smallest_optimum * start);
+  if (certificate.exact && certificate.gap > certified_gap * scale)
+    return Error{"reference",
+                 fmt::format("no optimum found: the best objective {:.10g} may be {:.1e} of the "
+                             "optimum above it; scale the features or add --l2, or use "
+                             "--no-reference",
+                             certificate.value, certificate.gap / scale)};
+  return solution;
 }
 
 }  // namespace grove

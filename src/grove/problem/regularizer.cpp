@@ -13,6 +13,16 @@ double soft_threshold(double v, double threshold) {
   return 0.0;
 }
 
+double value_in_units(const Regularizer& r, const Vector& x) {
+  double sum = 0;
+  for (Index k = 0; k < r.regularized; ++k) {
+    if (!(r.low_at(k) <= x[k] && x[k] <= r.high_at(k)))
+      return std::numeric_limits<double>::infinity();
+    sum += r.l1_at(k) * std::abs(x[k]);
+  }
+  return sum;
+}
+
 }  // namespace
 
 bool Regularizer::trivial() const {
@@ -23,6 +33,7 @@ double Regularizer::value(const Vector& x) const {
   assert(regularized <= x.size());
   if (term) return term->value(x.head(regularized));
   const auto part = x.head(regularized);
+  if (units.size() > 0) return value_in_units(*this, x);
   if (!((part.array() >= low) && (part.array() <= high)).all())
     return std::numeric_limits<double>::infinity();
   return l1 * part.lpNorm<1>();
@@ -31,7 +42,8 @@ double Regularizer::value(const Vector& x) const {
 double Regularizer::prox_at(Index coordinate, double step, double v) const {
   assert(separable());
   if (coordinate >= regularized) return v;
-  return std::clamp(soft_threshold(v, step * l1), low, high);
+  return std::clamp(soft_threshold(v, step * l1_at(coordinate)), low_at(coordinate),
+                    high_at(coordinate));
 }
 
 void Regularizer::prox(double step, const Vector& v, Vector& result) const {
@@ -49,9 +61,10 @@ void Regularizer::prox(double step, const Vector& v, Vector& result) const {
 bool Regularizer::free_at(Index coordinate, double step, double v) const {
   assert(separable());
   if (coordinate >= regularized) return true;
-  if (l1 > 0 && std::abs(v) <= step * l1) return false;
-  const double shifted = soft_threshold(v, step * l1);
-  return low < shifted && shifted < high;
+  const double threshold = step * l1_at(coordinate);
+  if (l1 > 0 && std::abs(v) <= threshold) return false;
+  const double shifted = soft_threshold(v, threshold);
+  return low_at(coordinate) < shifted && shifted < high_at(coordinate);
 }
 
 }  // namespace grove

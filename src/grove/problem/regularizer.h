@@ -52,11 +52,18 @@ struct Regularizer {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   Index regularized = 0;  ///< number of leading coordinates that r sees; an intercept comes after
+  /// Of coordinates u_k = units_k x_k, where x_k are those that l1 and the bounds are meant for.
+  /// Empty: all 1. Of a separable r only.
+  Vector units = {};
   /// In place of l1 and the bounds, where it is set.
   std::shared_ptr<const RegularizerTerm> term = nullptr;
 
   bool trivial() const;
   bool separable() const { return term == nullptr; }
+  /// The terms of one of the regularized coordinates, in its units.
+  double l1_at(Index k) const { return units.size() == 0 ? l1 : l1 / units[k]; }
+  double low_at(Index k) const { return units.size() == 0 ? low : low * units[k]; }
+  double high_at(Index k) const { return units.size() == 0 ? high : high * units[k]; }
   double value(const Vector& x) const;  ///< infinite outside the box
 
   /// argmin_u r(u) + |u - v|^2 / (2 step), one coordinate (of a separable r) or all.

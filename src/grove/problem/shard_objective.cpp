@@ -69,7 +69,7 @@ class ShardObjective final : public Objective {
         shard_(std::move(shard)),
         targets_(std::move(targets)),
         terms_(terms),
-        dimension_(std::visit([](const auto& shard) { return shard.dimension(); }, shard_)),
+        dimension_(std::visit([](const auto& rows) { return rows.dimension(); }, shard_)),
         penalized_(dimension_ - (terms.intercept ? 1 : 0)) {
     assert(targets_.size() > 0);
     assert(terms_.offsets.size() == 0 || terms_.offsets.size() == targets_.size());
@@ -127,6 +127,124 @@ class ShardObjective final : public Objective {
     return static_cast<Index>(scratch.taken.size());
   }
 
+  std::optional<double> fenchel_gap(const Vector& x, const Vector& step) const override {
+    std::vector<double> margins(static_cast<std::size_t>(samples())), changes(margins.size());
+    AlignedNumbers memory;
+    std::visit(
+        [&](const auto& shard) {
+          multiply_rows(shard, x, margins, memory);
+          multiply_rows(shard, step, changes, memory);
+        },
+        shard_);
+    double sum = 0;
+    std::visit(
+        [&](const auto& loss) {
+          for (Index row = 0; row < samples(); ++row) {
+            const double offset = terms_.offsets.size() > 0 ? terms_.offsets[row] : 0;
+            const auto k = static_cast<std::size_t>(row);
+            sum += weight_of(row) * loss.gap(margins[k] + offset, targets_[row], changes[k]);
+          }
+        },
+        terms_.loss);
+    if (std::isnan(sum)) return std::nullopt;
+    return sample_weight(Batch::all()) * sum +
+           0.5 * penalty() * step.head(penalized_).squaredNorm();
+  }
+
+  /// Where every margin of a logistic loss favours its label, x separates the classes.
+  bool falls_along(const Vector& x) const override {
+    if (!std::holds_alternative<LogisticLoss>(terms_.loss) || penalty() > 0 ||
+        terms_.offsets.size() > 0)
+      return false;
+    std::vector<double> margins(static_cast<std::size_t>(samples()));
+    AlignedNumbers memory;
+    std::visit([&](const auto& shard) { multiply_rows(shard, x, margins, memory); }, shard_);
+    for (Index row = 0; row < samples(); ++row)
+      if (!((2 * targets_[row] - 1) * margins[static_cast<std::size_t>(row)] > 0) &&
+          weight_of(row) > 0)
+        return false;
+    return true;
+  }
+
+  std::optional<ColumnMoments> column_moments() const override {
+    const Index features = terms_.intercept ? dimension_ - 1 : dimension_;
+    ColumnMoments result;
+    Vector weights = terms_.weights;
+    if (weights.size() == 0) weights = Vector::Ones(samples());
+    result.mass = sample_weight(Batch::all()) * weights.sum();
+    for (Vector* sum : {&result.mean, &result.variance, &result.medians, &result.log_deviation,
+                        &result.deviations, &result.log_size, &result.sizes})
+      sum->setZero(features);
+    if (!(result.mass > 0)) return result;  // no sample counts
+    weights /= weights.sum();
+    std::visit(
+        [&](const auto& shard) {
+          const auto [mean, variance] = shard.weighted_moments(weights);
+          result.mean = mean.head(features);
+          result.variance = variance.head(features);
+        },
+        shard_);
+    result.sparse = std::holds_alternative<SparseShard>(shard_);
+    std::visit([&](const auto& shard) { shard.add_robust_moments(result); }, shard_);
+    return result;
+  }
+
+  /// Of Huber's loss: the quadratic that touches it at the margin and lies above has the second
+  /// derivative delta / |residual| beyond delta.
+  bool majorizer(const Vector& x, Matrix& result, ObjectiveScratch& scratch) const override {
+    const auto* huber = std::get_if<HuberLoss>(&terms_.loss);
+    if (huber == nullptr) return false;
+    std::vector<double> weights(static_cast<std::size_t>(samples()));
+    std::visit(
+        [&](const auto& shard) {
+          multiply_rows(shard, x, weights, scratch.block);
+          for (Index row = 0; row < samples(); ++row) {
+            double& weight = weights[static_cast<std::size_t>(row)];
+            const double offset = terms_.offsets.size() > 0 ? terms_.offsets[row] : 0;
+            const double residual = std::abs(weight + offset - targets_[row]);
+            weight = weight_of(row) * (residual > huber->delta ? huber->delta / residual : 1);
+          }
+          sum_hessian(shard, Batch::all(), weights, result, scratch.block);
+        },
+        shard_);
+    finish_hessian(Batch::all(), result);
+    return true;
+  }
+
+  void metric(const ColumnScaling& scaling, Matrix& result) const override {
+    constexpr double longest = 10;  // squared length, in units of that of a usual row
+    std::vector<double> second_derivatives(static_cast<std::size_t>(samples()));
+    usual_second_derivatives(second_derivatives);
+    AlignedNumbers memory;
+    std::visit(
+        [&](const auto& shard) {
+          for (Index row = 0; row < samples(); ++row) {
+            const double square =
+                shard.scaled_square(row, scaling) / static_cast<double>(dimension_);
+            if (square > longest)
+              second_derivatives[static_cast<std::size_t>(row)] *= longest / square;
+          }
+          sum_hessian(shard, Batch::all(), second_derivatives, result, memory);
+        },
+        shard_);
+    finish_hessian(Batch::all(), result);
+    scaling.scale_hessian(result);
+  }
+
+  void usual_second_derivatives(std::span<double> second_derivatives) const override {
+    for (Index row = 0; row < samples(); ++row)
+      second_derivatives[static_cast<std::size_t>(row)] =
+          weight_of(row) * usual_second_derivative(terms_.loss, targets_[row]);
+  }
+
+  double largest_second_derivative() const override {
+    double largest = 0;
+    for (Index row = 0; row < samples(); ++row)
+      largest =
+          std::max(largest, weight_of(row) * usual_second_derivative(terms_.loss, targets_[row]));
+    return largest;
+  }
+
   double smoothness() const override {
     std::call_once(smoothness_known_, [&] { smoothness_ = largest_eigenvalue(); });
     return smoothness_;
@@ -172,9 +290,7 @@ class ShardObjective final : public Objective {
   /// Of the Hessian if every loss had its usual second derivative.
   double largest_eigenvalue() const {
     std::vector<double> second_derivatives(static_cast<std::size_t>(samples()));
-    for (Index row = 0; row < samples(); ++row)
-      second_derivatives[static_cast<std::size_t>(row)] =
-          weight_of(row) * usual_second_derivative(terms_.loss, targets_[row]);
+    usual_second_derivatives(second_derivatives);
     const double largest = std::ranges::max(second_derivatives);
     if (dimension_ <= stored_gram_limit) {
       const Matrix gram = gram_matrix(second_derivatives, largest);

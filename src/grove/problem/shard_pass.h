@@ -144,6 +144,17 @@ double sum_losses(const Losses& losses, const Shard& shard, Batch batch, const V
   return total;
 }
 
+/// products[k] = row k times x, of all rows.
+template <class Shard>
+void multiply_rows(const Shard& shard, const Vector& x, std::span<double> products,
+                   AlignedNumbers& numbers) {
+  const PassMemory memory(numbers, shard, false);
+  memory.set_point(x);
+  for_each_block(shard, Batch::all(), memory, [&](const auto& rows, Index begin) {
+    shard.multiply(rows, memory.point(), products.data() + begin);
+  });
+}
+
 /// result = sum over the batch of second derivative * row row' direction.
 template <class Shard>
 void sum_products(const Shard& shard, Batch batch, std::span<const double> second_derivatives,

@@ -1,8 +1,11 @@
 #include "grove/problem/sparse_shard.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
+
+#include "grove/problem/prefetch.h"
 
 namespace grove {
 namespace {
@@ -59,6 +62,49 @@ double SparseShard::squared_norm() const {
   return sum;
 }
 
+double SparseShard::scaled_square(Index index, const ColumnScaling& scaling) const {
+  const Row entries = row(index);
+  double sum = 0;
+  for (Index j = 0; j < entries.count; ++j) {
+    if (entries.columns[j] >= scaling.features()) continue;  // the constant column
+    const double scaled = entries.values[j] / scaling.scale[entries.columns[j]];
+    sum += scaled * scaled;
+  }
+  return sum;
+}
+
+WeightedMoments SparseShard::weighted_moments(const Vector& weights) const {
+  WeightedMoments result{Vector::Zero(dimension_), Vector::Zero(dimension_)};
+  for (Index k = 0; k < samples_; ++k) {
+    const Row entries = row(k);
+    for (Index j = 0; j < entries.count; ++j) {
+      const double part = weights[k] * entries.values[j];
+      result.mean[entries.columns[j]] += part;
+      result.variance[entries.columns[j]] += part * entries.values[j];
+    }
+  }
+  result.variance = (result.variance - result.mean.cwiseAbs2()).cwiseMax(0);
+  return result;
+}
+
+void SparseShard::add_robust_moments(ColumnMoments& moments) const {
+  const Index features = moments.sizes.size();
+  Vector squares = Vector::Zero(features), counts = Vector::Zero(features);
+  for (Index k = 0; k < samples_; ++k) {
+    const Row entries = row(k);
+    for (Index j = 0; j < entries.count; ++j) {
+      if (entries.columns[j] >= features || entries.values[j] == 0) continue;
+      squares[entries.columns[j]] += entries.values[j] * entries.values[j];
+      counts[entries.columns[j]] += 1;
+    }
+  }
+  for (Index k = 0; k < features; ++k) {
+    if (!(counts[k] > 0)) continue;
+    moments.log_size[k] = 0.5 * std::log(squares[k] / counts[k]);
+    moments.sizes[k] = 1;
+  }
+}
+
 /// How rows are best gone through.
 void SparseShard::look_at_rows() {
   order_.resize(static_cast<std::size_t>(samples()));
@@ -77,12 +123,20 @@ void SparseShard::look_at_rows() {
   }
 }
 
+void SparseShard::prefetch_after(const Rows& rows, Index n) const {
+  if (listed_.empty() || n + rows_to_prefetch >= rows.count) return;
+  const Row coming = row(rows.row(rows.nth(n + rows_to_prefetch)));
+  prefetch_row(coming.columns, coming.count);
+  if (!ones_) prefetch_row(coming.values, coming.count);
+}
+
 template <class Values>
 void SparseShard::multiply_by(const Rows& rows, const double* x, double* margins,
                               Values values) const {
   for (Index n = 0; n < rows.count; ++n) {
     const Index k = rows.nth(n);
     const Row entries = row(rows.row(k));
+    prefetch_after(rows, n);
     double even = 0, odd = 0;  // two sums: the next product need not wait for the last addition
     Index j = 0;
     for (; j + 1 < entries.count; j += 2) {
@@ -106,6 +160,7 @@ void SparseShard::add_combination_by(const Rows& rows, const double* weights, do
   for (Index n = 0; n < rows.count; ++n) {
     const Index k = rows.nth(n);
     const Row entries = row(rows.row(k));
+    prefetch_after(rows, n);
     const double weight = weights[k];
     for (Index j = 0; j < entries.count; ++j)
       sum[entries.columns[j]] += weight * values.of(entries.values, j);
@@ -127,6 +182,7 @@ void SparseShard::add_squares(const Rows& rows, const double* second_derivatives
   for (Index n = 0; n < rows.count; ++n) {
     const Index k = rows.nth(n);
     const Row entries = row(rows.row(k));
+    prefetch_after(rows, n);
     // Several columns at a time: as many loops less, whose ends are hard to foresee.
     Index left = 0;
     for (; left + together <= entries.count; left += together) {

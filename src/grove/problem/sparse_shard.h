@@ -19,6 +19,12 @@ class SparseShard {
   Index stride() const { return dimension_; }
   Index block_rows() const { return block; }
   double squared_norm() const;
+  /// Squared length of a row in scaled coordinates, which are not centered.
+  double scaled_square(Index row, const ColumnScaling& scaling) const;
+  /// Fills in sizes: the root of the mean square of the non-zeros of each column.
+  void add_robust_moments(ColumnMoments& moments) const;
+  /// By column, with weights of sum 1.
+  WeightedMoments weighted_moments(const Vector& weights) const;
   Index hessian_memory() const { return 0; }
   Index staging_memory() const { return 0; }
 
@@ -80,6 +86,7 @@ class SparseShard {
     return {view_.indices + begin, view_.values + begin, view_.offsets[at + 1] - begin};
   }
   void look_at_rows();
+  void prefetch_after(const Rows& rows, Index n) const;
 
   SparseRows owned_;                   ///< empty: the rows are the caller's
   CsrView view_;                       ///< of the owned rows, or of the caller's

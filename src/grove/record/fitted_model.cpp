@@ -274,4 +274,11 @@ Matrix linear_predictors(const FittedModel& model, const Design& design) {
   return eta;
 }
 
+Vector class_probabilities(const Eigen::RowVectorXd& linear_predictors) {
+  Vector scores = Vector::Zero(linear_predictors.size() + 1);  // that of the first class is zero
+  scores.tail(linear_predictors.size()) = linear_predictors.transpose();
+  scores = (scores.array() - scores.maxCoeff()).exp();
+  return scores / scores.sum();
+}
+
 }  // namespace grove

@@ -52,6 +52,9 @@ Result<FittedModel> fitted_model_from_json(const nlohmann::json& json);
 /// Linear predictors, a row per sample and a column per class but the first; offsets included.
 Matrix linear_predictors(const FittedModel& model, const Design& design);
 
+/// Of all classes, from the linear predictors of a row.
+Vector class_probabilities(const Eigen::RowVectorXd& linear_predictors);
+
 /// The table of R's summary(glm(...)), for a person.
 std::string summary_text(const FittedModel& model);
 

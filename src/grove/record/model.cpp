@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "grove/record/certificate_json.h"
 #include "grove/record/json_format.h"
 #include "grove/setup/loss_option.h"
 
@@ -33,6 +34,8 @@ Model read_model(const json& from) {
   from.at("regularizer").at("l1").get_to(model.l1);
   from.at("regularizer").at("l2").get_to(model.l2);
   from.at("objective").get_to(model.objective);
+  if (from.contains("gap_bound")) model.gap_bound = from.at("gap_bound");
+  if (from.contains("certificate")) model.certificate = certificate_from(from.at("certificate"));
   return model;
 }
 
@@ -90,6 +93,8 @@ json to_json(const Model& model) {
       {"coefficients", std::vector<double>(model.coefficients.begin(), model.coefficients.end())},
       {"regularizer", {{"l1", model.l1}, {"l2", model.l2}}},
       {"objective", model.objective}};
+  if (model.gap_bound) result["gap_bound"] = *model.gap_bound;
+  if (model.certificate) result["certificate"] = to_json(*model.certificate);
   put_columns(model.columns, result);
   return result;
 }

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "grove/agent/answer_certificate.h"
 #include "grove/base/result.h"
 #include "grove/data/samples.h"
 #include "grove/problem/loss.h"
@@ -22,6 +23,9 @@ struct Model {
   double l1 = 0;
   double l2 = 0;
   double objective = 0;
+  std::optional<double> gap_bound = {};  ///< as in Outcome
+  std::optional<AnswerCertificate> certificate =
+      {};  ///< where exact sums over the network gave one
 };
 
 nlohmann::json to_json(const Model& model);

@@ -14,6 +14,7 @@
 #include "grove/base/result.h"
 #include "grove/base/types.h"
 #include "grove/data/samples.h"
+#include "grove/record/agent_trace.h"
 #include "grove/runtime/runtime.h"
 
 namespace grove {
@@ -26,6 +27,9 @@ struct Outcome {
   std::string detail;  ///< one sentence for a person
   Round rounds = 0;
   double seconds = 0;
+  /// Certified: the objective of the answer is at most this share above the optimum. Missing where
+  /// the regularizer is not separable, or nothing finite is known.
+  std::optional<double> gap_bound = {};
 };
 
 /// One measured round. Missing values: no reference was computed.
@@ -93,15 +97,20 @@ struct RunRecord {
   std::optional<ReferenceSummary> reference;
   Vector solution;
   double objective = 0;
+  /// Where the network certified its answer before the run ended (tree-newton).
+  std::optional<AnswerCertificate> certificate;
   std::uint64_t nonzeros = 0;
   std::vector<Vector> estimates;  ///< only when asked for
   std::vector<TracePoint> trace;
-  std::vector<ProcessReport> processes;  ///< by rank, of a run of several processes
+  std::vector<ProcessReport> processes;   ///< by rank, of a run of several processes
+  std::optional<AgentTrace> agent_trace;  ///< for the view; only when asked for
 };
 
 /// The keys that every row of a trace may have: no metric can be called so.
 std::span<const std::string_view> trace_keys();
 
+/// A row of the trace.
+nlohmann::json to_json(const TracePoint& point);
 /// Exact to read back: from_json(to_json(record)) equals the record, bit for bit.
 nlohmann::json to_json(const RunRecord& record);
 Result<RunRecord> record_from_json(const nlohmann::json& json);

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "grove/record/certificate_json.h"
 #include "grove/record/json_format.h"
 #include "grove/record/record.h"
 
@@ -40,7 +41,9 @@ Vector vector_from(const json& values) {
   return result;
 }
 
-json trace_json(const TracePoint& point) {
+}  // namespace
+
+json to_json(const TracePoint& point) {
   json row = {{"round", point.round},
               {"objective", number(point.objective)},
               {"objective_gap", optional_number(point.objective_gap)},
@@ -61,6 +64,8 @@ json trace_json(const TracePoint& point) {
   for (const auto& [name, value] : point.metrics) row[name] = number(value);
   return row;
 }
+
+namespace {
 
 TracePoint trace_from(const json& row, bool has_reference) {
   TracePoint point;
@@ -177,6 +182,7 @@ RunRecord read_record(const json& from) {
                     .detail = outcome.at("detail"),
                     .rounds = outcome.at("rounds"),
                     .seconds = outcome.at("seconds")};
+  if (outcome.contains("gap_bound")) record.outcome.gap_bound = outcome.at("gap_bound");
   from.at("notes").get_to(record.notes);
   if (from.contains("explanations")) from.at("explanations").get_to(record.explanations);
   if (from.contains("events"))
@@ -187,6 +193,7 @@ RunRecord read_record(const json& from) {
                         vector_from(reference.at("solution")), reference.value("unique", true)};
   record.solution = vector_from(from.at("solution"));
   record.objective = number_from(from.at("objective"));
+  if (from.contains("certificate")) record.certificate = certificate_from(from.at("certificate"));
   from.at("nonzeros").get_to(record.nonzeros);
   if (from.contains("estimates"))
     for (const json& row : from.at("estimates")) record.estimates.push_back(vector_from(row));
@@ -194,6 +201,7 @@ RunRecord read_record(const json& from) {
     record.trace.push_back(trace_from(row, record.reference.has_value()));
   if (from.contains("ranks"))
     for (const json& row : from.at("ranks")) record.processes.push_back(process_from(row));
+  if (from.contains("agent_trace")) record.agent_trace = agent_trace_from(from.at("agent_trace"));
   return record;
 }
 
@@ -219,19 +227,22 @@ json to_json(const RunRecord& record) {
                  {"objective", number(record.objective)},
                  {"nonzeros", record.nonzeros},
                  {"trace", json::array()}};
+  if (record.outcome.gap_bound) result["outcome"]["gap_bound"] = *record.outcome.gap_bound;
   for (const RunEvent& event : record.events)
     result["events"].push_back(
         {{"round", event.round}, {"agent", event.agent}, {"what", event.what}, {"why", event.why}});
   for (const AgentSummary& agent : record.agents) result["agents"].push_back(agent_json(agent));
+  if (record.certificate) result["certificate"] = to_json(*record.certificate);
   if (record.reference)
     result["reference"] = {{"objective", number(record.reference->objective)},
                            {"solution", vector_json(record.reference->solution)},
                            {"unique", record.reference->unique}};
   for (const Vector& estimate : record.estimates)
     result["estimates"].push_back(vector_json(estimate));
-  for (const TracePoint& point : record.trace) result["trace"].push_back(trace_json(point));
+  for (const TracePoint& point : record.trace) result["trace"].push_back(to_json(point));
   for (const ProcessReport& process : record.processes)
     result["ranks"].push_back(process_json(process));
+  if (record.agent_trace) result["agent_trace"] = to_json(*record.agent_trace);
   return result;
 }
 

@@ -46,7 +46,13 @@ std::string objective_text(const RunRecord& record) {
   std::string text = fmt::format("  objective   {:.10g}", record.objective);
   if (const auto gap = record.trace.back().objective_gap)
     text += fmt::format(", which is {:.2e} above the centralized optimum", *gap);
-  return text + "\n";
+  if (record.objective > record.trace.front().objective)
+    text += fmt::format(", and worse than {:.10g} at the start", record.trace.front().objective);
+  text += "\n";
+  if (record.outcome.gap_bound)
+    text += fmt::format("  certified   the optimum is at most {:.2e} of itself below\n",
+                        *record.outcome.gap_bound);
+  return text;
 }
 
 /// How near the run came to the optimum and the agents to each other.

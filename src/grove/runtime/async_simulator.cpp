@@ -7,13 +7,13 @@ namespace grove {
 void AsyncSimulator::advance() {
   round_began_ = events_.now();
   const std::size_t count = events_.agents().size();
-  std::vector<bool> worked(count);
+  worked_.assign(count, false);
   for (std::size_t finished = 0; finished < count;)
     if (const auto agent = events_.play_one()) {
-      worked[agent->value] = true;
+      worked_[agent->value] = true;
       ++finished;
     }
-  active_ = static_cast<std::size_t>(std::ranges::count(worked, true));
+  active_ = static_cast<std::size_t>(std::ranges::count(worked_, true));
   ++round_;
 }
 

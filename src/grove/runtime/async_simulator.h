@@ -19,6 +19,8 @@ class AsyncSimulator final : public Runtime {
   Cost cost() const override { return events_.cost(); }
   Estimates estimates() const override { return estimates_of(events_.agents()); }
   std::vector<AgentReport> agent_reports() const override { return reports_of(events_.agents()); }
+  std::vector<bool> active_agents() const override { return worked_; }
+  std::vector<LinkTraffic> traffic() const override { return events_.traffic(); }
   std::optional<double> round_seconds() const override { return events_.now() - round_began_; }
 
   // Messages on their way belong to moments, not to rounds.
@@ -29,7 +31,8 @@ class AsyncSimulator final : public Runtime {
   EventSimulator events_;
   Round round_ = 0;
   std::size_t active_ = 0;
-  double round_began_ = 0;  ///< virtual seconds
+  std::vector<bool> worked_;  ///< in the last round
+  double round_began_ = 0;    ///< virtual seconds
 };
 
 }  // namespace grove

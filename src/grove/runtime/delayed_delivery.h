@@ -16,12 +16,16 @@ class DelayedDelivery {
       : faults_(faults), seed_(seed), queues_(faults.none() ? 0 : receivers) {}
 
   /// `inbox`: the receiver's position in its process. `slot`: of the sender at the receiver.
-  void accept(std::size_t inbox, AgentId to, Agent& receiver, std::size_t slot,
+  /// False: the message is lost.
+  bool accept(std::size_t inbox, AgentId to, Agent& receiver, std::size_t slot,
               const Message& message, Round round) {
-    if (queues_.empty())
+    if (queues_.empty()) {
       receiver.receive(slot, message);
-    else if (const auto late = faults_.draw_delay(seed_, message.sender, to, round))
-      queues_[inbox].post(round + *late, slot, message);
+      return true;
+    }
+    const auto late = faults_.draw_delay(seed_, message.sender, to, round);
+    if (late) queues_[inbox].post(round + *late, slot, message);
+    return late.has_value();
   }
 
   /// After all messages of a round: delivers late messages that are due now.

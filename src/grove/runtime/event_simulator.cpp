@@ -12,6 +12,7 @@ EventSimulator::EventSimulator(std::vector<std::unique_ptr<Agent>> agents, const
       work_loads_(std::move(work_loads)),
       options_(std::move(options)),
       states_(agents_.size()) {
+  if (options_.counts_traffic) traffic_.resize(graph_.edges().size());
   if (options_.speeds.empty()) options_.speeds.assign(agents_.size(), 1.0);
   for (std::uint32_t i = 0; i < agents_.size(); ++i) {
     save_checkpoint(AgentId{i});
@@ -124,8 +125,11 @@ void EventSimulator::send_messages(AgentId sender) {
 void EventSimulator::send(AgentId sender, std::size_t slot) {
   const AgentId receiver = graph_.neighbours(sender)[slot];
   const std::uint64_t number = states_[sender.value].activations;
-  if (cut_between(sender, receiver)) return;
-  if (draw(Purpose::message_loss, sender, receiver, number) < options_.loss_rate) return;
+  const bool lost = cut_between(sender, receiver) ||
+                    draw(Purpose::message_loss, sender, receiver, number) < options_.loss_rate;
+  if (!traffic_.empty())
+    count(sender, receiver, agents_[sender.value]->message_to(slot).payload_bytes(), lost);
+  if (lost) return;
   const bool twice =
       draw(Purpose::message_copy, sender, receiver, number) < options_.duplicate_rate;
   const auto message =
@@ -140,6 +144,15 @@ void EventSimulator::send(AgentId sender, std::size_t slot) {
               .slot = graph_.slot_of(receiver, sender),
               .message = message});
   }
+}
+
+void EventSimulator::count(AgentId sender, AgentId receiver, std::uint64_t bytes, bool lost) {
+  const auto edges = graph_.edges();
+  const Edge edge{std::min(sender, receiver), std::max(sender, receiver)};
+  LinkTraffic& link =
+      traffic_[static_cast<std::size_t>(std::ranges::lower_bound(edges, edge) - edges.begin())];
+  link.bytes += bytes;
+  link.lost += lost ? 1 : 0;
 }
 
 void EventSimulator::schedule(Event event) {

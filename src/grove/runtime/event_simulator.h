@@ -11,6 +11,7 @@
 #include "grove/base/random.h"
 #include "grove/network/graph.h"
 #include "grove/runtime/machines.h"
+#include "grove/runtime/runtime.h"
 
 namespace grove {
 
@@ -39,6 +40,7 @@ struct EventOptions {
   int checkpoint_every = 10;  ///< activations between checkpoints
   std::vector<Cut> cuts;
   std::vector<Crash> crashes;
+  bool counts_traffic = false;
 };
 
 /// Free-running agents as events in virtual time: everyone works at its own pace, whenever it has
@@ -56,6 +58,7 @@ class EventSimulator {
   double now() const { return now_; }
   const std::vector<std::unique_ptr<Agent>>& agents() const { return agents_; }
   std::uint64_t activations(AgentId agent) const { return states_[agent.value].activations; }
+  const std::vector<LinkTraffic>& traffic() const { return traffic_; }  ///< by edge, if counted
   Cost cost() const;  ///< of all agents together; work lost in a crash is lost here too
 
  private:
@@ -91,6 +94,7 @@ class EventSimulator {
   void recover(AgentId agent);
   void send_messages(AgentId sender);
   void send(AgentId sender, std::size_t slot);
+  void count(AgentId sender, AgentId receiver, std::uint64_t bytes, bool lost);
   void enter(AgentId agent, Phase phase);
   void save_checkpoint(AgentId agent);
   bool cut_between(AgentId a, AgentId b) const;
@@ -101,6 +105,7 @@ class EventSimulator {
   std::vector<int> work_loads_;
   EventOptions options_;
   std::vector<State> states_;
+  std::vector<LinkTraffic> traffic_;  ///< empty: not counted
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t scheduled_ = 0;
   double now_ = 0;

@@ -16,6 +16,7 @@ RoundDriver::RoundDriver(std::vector<std::unique_ptr<Agent>> agents, AgentRange 
       workers_(std::make_unique<Workers>(options.threads)) {
   assert(agents_.size() == own_.size());
   find_sources(graph);
+  if (options.counts_traffic) find_edges(graph);
 }
 
 RoundDriver::~RoundDriver() = default;
@@ -36,6 +37,28 @@ void RoundDriver::find_sources(const Graph& graph) {
   for (Source& source : sources_)
     source.watched = static_cast<std::size_t>(std::ranges::lower_bound(watched_, source.sender) -
                                               watched_.begin());
+}
+
+void RoundDriver::find_edges(const Graph& graph) {
+  const auto edges = graph.edges();
+  edges_ = edges.size();
+  received_.resize(sources_.size());
+  for (std::uint32_t i = 0; i < own_.size(); ++i)
+    for (std::size_t k = first_source_[i]; k < first_source_[i + 1]; ++k) {
+      const AgentId a{own_.first + i}, b = sources_[k].sender;
+      const auto edge = std::ranges::lower_bound(edges, Edge{std::min(a, b), std::max(a, b)});
+      edge_of_source_.push_back(static_cast<std::size_t>(edge - edges.begin()));
+    }
+}
+
+std::vector<LinkTraffic> RoundDriver::traffic() const {
+  if (received_.empty()) return {};
+  std::vector<LinkTraffic> all(edges_);
+  for (std::size_t k = 0; k < received_.size(); ++k) {
+    all[edge_of_source_[k]].bytes += received_[k].bytes;
+    all[edge_of_source_[k]].lost += received_[k].lost;
+  }
+  return all;
 }
 
 const std::optional<Activation>& RoundDriver::activation_of(AgentId agent) const {
@@ -73,14 +96,20 @@ void RoundDriver::deliver_to(std::size_t receiver, const RemoteMessage& remote) 
   const AgentId to{own_.first + static_cast<std::uint32_t>(receiver)};
   Agent& agent_there = *agents_[receiver];
   const std::size_t first = first_source_[receiver];
+  const auto accept = [&](std::size_t source, const Message& message) {
+    const bool arrives =
+        delivery_.accept(receiver, to, agent_there, source - first, message, round_);
+    if (received_.empty()) return;
+    received_[source].bytes += message.payload_bytes();
+    received_[source].lost += arrives ? 0 : 1;
+  };
   for (std::size_t k = first; k < first_source_[receiver + 1]; ++k) {
     const Source& source = sources_[k];
     if (!activations_[source.watched]) continue;
     if (own_.contains(source.sender))
-      delivery_.accept(receiver, to, agent_there, k - first,
-                       agent(source.sender).message_to(source.slot_at_sender), round_);
+      accept(k, agent(source.sender).message_to(source.slot_at_sender));
     else if (const Message* message = remote(source.sender, to))
-      delivery_.accept(receiver, to, agent_there, k - first, *message, round_);
+      accept(k, *message);
   }
   delivery_.deliver_due(receiver, agent_there, round_);
 }

@@ -11,6 +11,7 @@
 #include "grove/network/graph.h"
 #include "grove/runtime/agent_range.h"
 #include "grove/runtime/delayed_delivery.h"
+#include "grove/runtime/runtime.h"
 #include "grove/schedule/schedule.h"
 
 namespace grove {
@@ -21,6 +22,7 @@ struct DriverOptions {
   std::uint64_t seed = 1;
   LinkFaults faults;  ///< only for links that tolerate them (LinkKind::edge)
   int threads = 0;    ///< 0: as many as the process may use
+  bool counts_traffic = false;
 };
 
 /// Drives the agents of one process through lock-step rounds: begin, activate, deliver, end. Who is
@@ -47,6 +49,8 @@ class RoundDriver {
   /// In the current round, of an own agent or a neighbour of one; none if it is inactive.
   const std::optional<Activation>& activation_of(AgentId agent) const;
   int threads() const;
+  /// Messages to own agents, by edge; empty: not counted.
+  std::vector<LinkTraffic> traffic() const;
 
   /// The states of the own agents with the messages on their way to them.
   std::vector<std::string> states() const;
@@ -62,6 +66,7 @@ class RoundDriver {
   };
 
   void find_sources(const Graph& graph);
+  void find_edges(const Graph& graph);
   void deliver_to(std::size_t receiver, const RemoteMessage& remote);
 
   std::vector<std::unique_ptr<Agent>> agents_;
@@ -71,7 +76,10 @@ class RoundDriver {
   std::unique_ptr<Workers> workers_;
   std::vector<std::size_t> first_source_;  ///< sources of own agent i: [first_source_[i], [i+1])
   std::vector<Source> sources_;            ///< in slot order of each receiver
-  std::vector<AgentId> watched_;           ///< own agents and their neighbours, sorted
+  std::vector<LinkTraffic> received_;      ///< by source; empty: not counted
+  std::vector<std::size_t> edge_of_source_;
+  std::size_t edges_ = 0;
+  std::vector<AgentId> watched_;                        ///< own agents and their neighbours, sorted
   std::vector<std::optional<Activation>> activations_;  ///< of watched_, in the current round
   Round round_ = 0;
 };

@@ -16,7 +16,10 @@ std::vector<AgentReport> reports_of(std::span<const std::unique_ptr<Agent>> agen
   std::vector<AgentReport> all;
   for (const auto& agent : agents) {
     const auto events = agent->events();
-    all.push_back({agent->cost().broadcasts, {events.begin(), events.end()}});
+    const AnswerCertificate* certificate = agent->certificate();
+    all.push_back({agent->cost().broadcasts,
+                   {events.begin(), events.end()},
+                   certificate != nullptr ? std::optional(*certificate) : std::nullopt});
   }
   return all;
 }

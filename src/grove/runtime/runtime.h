@@ -21,11 +21,19 @@ Estimates estimates_of(std::span<const std::unique_ptr<Agent>> agents);
 
 /// What one agent did in a run, beyond its estimate.
 struct AgentReport {
-  std::uint64_t broadcasts = 0;    ///< activations that sent
-  std::vector<AgentEvent> events;  ///< in order
+  std::uint64_t broadcasts = 0;                  ///< activations that sent
+  std::vector<AgentEvent> events;                ///< in order
+  std::optional<AnswerCertificate> certificate;  ///< of its estimate
 };
 
 std::vector<AgentReport> reports_of(std::span<const std::unique_ptr<Agent>> agents);
+
+/// The messages of one link so far, in both directions.
+struct LinkTraffic {
+  std::uint64_t bytes = 0;  ///< payload of all messages that were sent
+  std::uint64_t lost = 0;   ///< messages that never arrive
+  bool operator==(const LinkTraffic&) const = default;
+};
 
 /// What one process of a run did with its time and its wires.
 struct ProcessReport {
@@ -56,6 +64,10 @@ class Runtime {
   virtual Cost cost() const = 0;
   virtual Estimates estimates() const = 0;
   virtual std::vector<AgentReport> agent_reports() const = 0;  ///< by agent
+  /// Whether an agent worked in the last round, by agent; empty: not known.
+  virtual std::vector<bool> active_agents() const { return {}; }
+  /// By edge of the graph; empty: not counted.
+  virtual std::vector<LinkTraffic> traffic() const { return {}; }
 
   /// Every agent's state with the messages on their way to it, by agent. Complete in the first
   /// process only.

@@ -7,7 +7,10 @@ Simulator::Simulator(std::vector<std::unique_ptr<Agent>> agents, const Graph& gr
                      Schedule schedule, const SimulatorOptions& options)
     : driver_(std::move(agents), {0, static_cast<std::uint32_t>(graph.agents())}, graph,
               std::move(schedule),
-              {.seed = options.seed, .faults = options.faults, .threads = options.threads}),
+              {.seed = options.seed,
+               .faults = options.faults,
+               .threads = options.threads,
+               .counts_traffic = options.counts_traffic}),
       machines_(options.machines) {}
 
 void Simulator::advance() {
@@ -41,6 +44,13 @@ std::size_t Simulator::active() const {
   for (std::uint32_t i = 0; i < agents().size(); ++i)
     count += driver_.activation_of(AgentId{i}).has_value();
   return count;
+}
+
+std::vector<bool> Simulator::active_agents() const {
+  std::vector<bool> active;
+  for (std::uint32_t i = 0; i < agents().size(); ++i)
+    active.push_back(driver_.activation_of(AgentId{i}).has_value());
+  return active;
 }
 
 Status Simulator::restore(Round round, std::span<const std::string> states) {

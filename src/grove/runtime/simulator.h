@@ -15,6 +15,7 @@ struct SimulatorOptions {
   LinkFaults faults;                 ///< only for links that tolerate them (LinkKind::edge)
   int threads = 0;                   ///< 0: as many as the machine has
   std::optional<Machines> machines;  ///< on which the agents are assumed to run
+  bool counts_traffic = false;
 };
 
 /// All agents of a network in one process, in lock-step rounds.
@@ -30,6 +31,8 @@ class Simulator final : public Runtime {
   Estimates estimates() const override { return estimates_of(agents()); }
   std::optional<double> round_seconds() const override;
   std::vector<AgentReport> agent_reports() const override { return reports_of(agents()); }
+  std::vector<bool> active_agents() const override;
+  std::vector<LinkTraffic> traffic() const override { return driver_.traffic(); }
   std::vector<std::string> states() const override { return driver_.states(); }
   Status restore(Round round, std::span<const std::string> states) override;
   const std::vector<std::unique_ptr<Agent>>& agents() const { return driver_.agents(); }

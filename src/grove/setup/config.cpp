@@ -241,6 +241,10 @@ void add_problem_options(Config& config, const Registry& registry, std::vector<O
 void add_method_options(Config& config, const Registry& registry, std::vector<Option>& options) {
   const std::string method = "Method";
   options.push_back(method_option(config.method, registry));
+  options.push_back(choice_option<SumsKind>(
+      {"sums", "", "of tree-newton: parents see sums of subtrees, or masked: only totals (open)",
+       method},
+      config.sums, {{"open", SumsKind::open}, {"masked", SumsKind::masked}}));
   options.push_back(
       penalty_option({"penalty", "auto | MU | scalar | diagonal | low-rank:K | full",
                       "link weight: the scalar mu_z, or a matrix from the Hessians of both ends "
@@ -319,8 +323,8 @@ void add_run_options(Config& config, const Registry& registry, std::vector<Optio
   options.push_back(count_option({"rounds", "T", "round limit (500)", run}, config.rounds, 0));
   options.push_back(
       number_option({"tolerance", "T",
-                     "stop when stationarity and consensus error fall below T, each relative to "
-                     "its scale (1e-6; 0: never)",
+                     "stop when the objective is certified to be at most this share above the "
+                     "optimum, and all agents agree as well (1e-6; 0: never)",
                      run},
                     config.tolerance, Range::non_negative()));
   options.push_back(switch_option(

@@ -70,9 +70,15 @@ struct ModelOptions {
   bool intercept = false;
 };
 
+/// What neighbours see of the sums over a tree: those of subtrees, or only the total.
+enum class SumsKind { open, masked };
+/// The other one of two would know an agent's part from the total.
+constexpr std::uint64_t fewest_masked_agents = 3;
+
 /// The method and what an agent does in one activation.
 struct SolverOptions {
   Method method = Method::druid_vl;
+  SumsKind sums = SumsKind::open;
   PenaltySpec penalty;
   std::optional<double> theta_penalty;
   std::optional<ProxSpec> prox;

@@ -87,6 +87,15 @@ Status check(const Config& config) {
     return Error{"--local-model",
                  "exact-admm solves its sub-problem to the end, which has no linearized form; "
                  "expected augmented"};
+  if (config.sums == SumsKind::masked && !config.method.traits().sums_over_tree)
+    return Error{"--sums",
+                 fmt::format("masked needs --method tree-newton; {} sends its own numbers "
+                             "to every neighbour",
+                             config.method.name())};
+  if (config.sums == SumsKind::masked && config.agents < fewest_masked_agents)
+    return Error{"--sums", fmt::format("masked hides nothing among {} agents; expected --agents {} "
+                                       "or more",
+                                       config.agents, fewest_masked_agents)};
   if (Status status = check_machines(config); !status) return status;
   if (config.free_running)
     if (Status status = check_free_running(config, *participation); !status) return status;

@@ -41,7 +41,8 @@ std::vector<Entry> in_file_order(const toml::table& table) {
   std::vector<Entry> entries;
   for (auto&& [key, node] : table) {
     const std::string name(key.str());
-    if (const auto* inner = node.as_table())
+    const auto* inner = node.as_table();
+    if (inner != nullptr && !inner->empty())
       for (auto&& [part, value] : *inner)
         entries.push_back({fmt::format("{}.{}", name, part.str()), &part, &value});
     else

@@ -223,6 +223,10 @@ TEST(ConfigFile, AnUnknownKeyIsNamedWithItsLineAndTheClosestKnownOne) {
   EXPECT_EQ(toml_error("zebra_crossing = 1\n"), ".toml:1: unknown key 'zebra_crossing'");
 }
 
+TEST(ConfigFile, AnEmptyTableIsAnUnknownKey) {
+  EXPECT_EQ(toml_error("seed = 1\n[zebra_crossing]\n"), ".toml:2: unknown key 'zebra_crossing'");
+}
+
 TEST(ConfigFile, ABadValueIsNamedWithItsLineAndTheExpectedRange) {
   EXPECT_EQ(toml_error("\npenalty = -2\n"),
             ".toml:2: penalty: '-2' is not possible; expected a number above 0, auto, scalar, "

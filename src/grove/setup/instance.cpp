@@ -1,5 +1,7 @@
 #include "grove/setup/instance.h"
 
+#include <algorithm>
+
 #include "grove/network/topology.h"
 #include "grove/runtime/cluster.h"
 #include "grove/runtime/workers.h"
@@ -8,6 +10,8 @@
 
 namespace grove {
 namespace {
+
+constexpr Index largest_metric = 500;  ///< coefficients; products with L take d^2
 
 /// The instance without its mean, and with objectives at its own agents only.
 Instance lay_out(const Config& config, Graph graph, std::optional<AgentRange> own,
@@ -44,6 +48,7 @@ Result<Instance> make_shared_instance(const Config& config, Cluster& cluster) {
   if (Status all = first_error(cluster, status); !all) return all.error();
   Instance instance = lay_out(config, std::move(*graph), own, std::move(*dealt));
   share(instance, cluster);
+  set_scaling(instance, config.intercept);
   return instance;
 }
 
@@ -65,6 +70,73 @@ Vector Instance::start() const {
 double Instance::objective_at(const Vector& x) const {
   ObjectiveScratch scratch;
   return mean->evaluate(x, Batch::all(), nullptr, nullptr, scratch) + regularizer.value(x);
+}
+
+std::shared_ptr<const Objective> Instance::scaled(
+    std::shared_ptr<const Objective> objective) const {
+  return scaling ? make_scaled_objective(std::move(objective), scaling) : objective;
+}
+
+Regularizer Instance::scaled_regularizer() const {
+  Regularizer result = regularizer;
+  if (scaling) result.units = scaling->scale;
+  return result;
+}
+
+Vector Instance::to_scaled(const Vector& x) const {
+  if (!scaling) return x;
+  Vector result = scaling->to_scaled(x);
+  const Regularizer bounds = scaled_regularizer();
+  for (Index k = 0; k < bounds.regularized; ++k)
+    result[k] = std::clamp(result[k], bounds.low_at(k), bounds.high_at(k));
+  return result;
+}
+
+Vector Instance::to_original(const Vector& scaled) const {
+  if (!scaling) return scaled;
+  Vector result = scaling->to_original(scaled);
+  const Regularizer bounds = scaled_regularizer();
+  for (Index k = 0; k < bounds.regularized; ++k) {
+    if (scaled[k] <= bounds.low_at(k)) result[k] = bounds.low;
+    if (scaled[k] >= bounds.high_at(k)) result[k] = bounds.high;
+    result[k] = std::clamp(result[k], bounds.low, bounds.high);
+  }
+  return result;
+}
+
+/// The Cholesky factor of a positive semidefinite matrix. A column that depends on those before it
+/// gets a pivot of its own: along such a direction f is constant, and any metric will do.
+Matrix modified_cholesky(Matrix matrix) {
+  constexpr double rounding = 1e-9, share = 1e-2;  // of a diagonal entry
+  const double usual = std::max(matrix.diagonal().mean(), 1e-200);
+  for (Index k = 0; k < matrix.rows(); ++k) {
+    const double entry = matrix(k, k) > 0 ? matrix(k, k) : usual;
+    double pivot = matrix(k, k) - matrix.row(k).head(k).squaredNorm();
+    if (!(pivot > rounding * entry)) pivot = share * entry;
+    matrix(k, k) = std::sqrt(pivot);
+    const Index below = matrix.rows() - k - 1;
+    matrix.col(k).tail(below) -=
+        matrix.bottomLeftCorner(below, k) * matrix.row(k).head(k).transpose();
+    matrix.col(k).tail(below) /= matrix(k, k);
+  }
+  return matrix.triangularView<Eigen::Lower>();
+}
+
+/// From the second moments of all rows in scaled coordinates.
+void set_metric(Instance& instance) {
+  if (instance.dimension() > largest_metric) return;
+  Matrix moments;
+  instance.mean->metric(*instance.scaling, moments);
+  if (!moments.allFinite()) return;
+  instance.metric = std::make_shared<const Matrix>(modified_cholesky(std::move(moments)));
+}
+
+void set_scaling(Instance& instance, bool intercept) {
+  if (!instance.regularizer.separable() || instance.dimension() > largest_with_matrices) return;
+  const auto moments = instance.mean->column_moments();
+  if (!moments || !(moments->mass > 0)) return;
+  instance.scaling = std::make_shared<const ColumnScaling>(scaling_of(*moments, intercept));
+  if (!moments->sparse) set_metric(instance);
 }
 
 Regularizer regularizer_of(const ModelOptions& options, Index features) {
@@ -94,6 +166,7 @@ Result<Instance> make_instance(const Config& config, Cluster* cluster) {
   parts.reserve(instance.objectives.size());
   for (const auto& objective : instance.objectives) parts.push_back(objective.get());
   instance.mean = make_mean_objective(std::move(parts), static_cast<int>(config.threads));
+  set_scaling(instance, config.intercept);
   return instance;
 }
 

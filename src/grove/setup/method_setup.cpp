@@ -99,8 +99,6 @@ DruidOptions druid_options(const Config& config, const Instance& instance, Agent
 }
 
 constexpr Index largest_full_weight = 16'000;  ///< coefficients; a weight is then 0.5 GB on a link
-/// Coefficients up to which an agent keeps a few d x d matrices: 32 MB each.
-constexpr Index largest_with_matrices = 2000;
 
 bool is_automatic(const WorkSpec& work) { return work.meaning() && work.meaning()->automatic; }
 
@@ -246,7 +244,8 @@ Status set_up_tree_method(const Config& config, const Instance& instance, Method
                  fmt::format("{} sums Hessians of {} coefficients; expected at most "
                              "{}, or --method druid-vl",
                              config.method.name(), instance.dimension(), largest_summed_hessian)};
-  setup.options.assign(config.agents, FactoryOptions{*config.method.factory(), {}});
+  const AgentParameters parameters{.masked_sums = config.sums == SumsKind::masked};
+  setup.options.assign(config.agents, FactoryOptions{*config.method.factory(), parameters});
   return success();
 }
 
@@ -261,6 +260,15 @@ void set_up_step_method(Config& config, const Instance& instance, MethodSetup& s
     setup.notes.push_back(
         fmt::format("--step {:.4g} is longer than 2/L = {:.4g}, beyond which {} need not converge",
                     *config.step, 2 / smoothness, config.method.name()));
+}
+
+/// Whether the numbers that steer the method come from the data, so that it may run in coordinates
+/// of its own. Numbers that were given, and steps from smoothness constants, are in the user's.
+bool has_own_units(const Config& config) {
+  if (config.method.traits().sums_over_tree) return true;
+  const auto* prox = config.prox ? std::get_if<double>(&config.prox->value) : nullptr;
+  const bool no_prox = !config.prox || (prox && *prox == 0);  // records have it written out
+  return config.penalty.published_form() && !config.theta_penalty && no_prox;
 }
 
 /// One value where all agents have the same, otherwise all of them.
@@ -304,16 +312,19 @@ MethodChoice choose_method(const Config& config, const Instance& instance) {
   if (config.sampling != usual.sampling || !config.penalty.is_auto() || config.prox ||
       config.theta_penalty || config.local_model != usual.local_model)
     return {Method::druid_vl, "options of its links or local steps were given"};
+  if (config.sums == SumsKind::masked) return {Method::tree_newton, "masked sums were asked for"};
   if (!instance.regularizer.separable())
     return {Method::druid_vl, "sums over a tree need a separable regularizer"};
   if (instance.dimension() > largest_lazy)
     return {Method::druid_vl, fmt::format("a Hessian of {} coefficients is costly to sum; up to {} "
                                           "it would be tree-newton",
                                           instance.dimension(), largest_lazy)};
+  if (instance.agents() == 1)  // a peer, which does not know the graph
+    return {Method::tree_newton, fmt::format("{} coefficients", instance.dimension())};
   const std::size_t rounds = 2 * tree_depth(instance.graph);
   return {Method::tree_newton,
           fmt::format("{} coefficients; a Newton step takes {} rounds on this graph",
-                      instance.dimension(), std::max<std::size_t>(rounds, 1))};
+                      instance.dimension(), rounds)};
 }
 
 Result<MethodSetup> set_up_method(const Config& given, const Instance& instance) {
@@ -361,6 +372,7 @@ Result<MethodSetup> set_up_method(const Config& given, const Instance& instance)
   } else {
     set_up_step_method(config, instance, setup);
   }
+  setup.scaled = instance.scaling && has_own_units(config);
   write_back(setup, config);
   return setup;
 }
@@ -369,6 +381,9 @@ std::vector<std::unique_ptr<Agent>> make_agents(const Instance& instance,
                                                 const MethodSetup& setup) {
   const Config& config = setup.resolved;
   const Regularizer none{.regularized = instance.features};
+  const Regularizer regularizer =
+      setup.scaled ? instance.scaled_regularizer() : instance.regularizer;
+  const Vector start = setup.scaled ? instance.to_scaled(instance.start()) : instance.start();
   std::vector<std::unique_ptr<Agent>> agents;
   const AgentRange own = instance.own_agents();
   for (std::uint32_t i = own.first; i < own.last; ++i) {
@@ -376,10 +391,12 @@ std::vector<std::unique_ptr<Agent>> make_agents(const Instance& instance,
     AgentContext context{.id = AgentId{i},
                          .seed = config.seed,
                          .neighbours = {},
-                         .objective = instance.objectives[i],
-                         .regularizer = applies_r ? instance.regularizer : none,
+                         .objective = setup.scaled ? instance.scaled(instance.objectives[i])
+                                                   : instance.objectives[i],
+                         .regularizer = applies_r ? regularizer : none,
                          .network_size = instance.agents(),
-                         .start = instance.start()};
+                         .start = start,
+                         .metric = setup.scaled ? instance.metric : nullptr};
     const auto weights = mixing_weights(instance.graph, AgentId{i});
     const auto neighbours = instance.graph.neighbours(AgentId{i});
     for (std::size_t slot = 0; slot < neighbours.size(); ++slot)

@@ -26,6 +26,7 @@ struct MethodSetup {
   std::vector<std::string> notes;    ///< what the user should know before the run
   /// Several linearized steps, or a --step, beyond what is guaranteed to be stable.
   bool beyond_bound = false;
+  bool scaled = false;  ///< agents use the coordinates of Instance::scaling
 };
 
 /// The form of the weights that agents publish where --penalty is auto; nothing where one number

@@ -117,4 +117,18 @@ Option switch_option(const OptionText& text, bool& target) {
           [&target] { return nlohmann::json(target); }};
 }
 
+Option list_option(const OptionText& text, std::vector<std::string>& target, char separator) {
+  return {text.name,
+          text.value,
+          text.help,
+          text.group,
+          [&target, separator](std::string_view given) -> Status {
+            target.clear();
+            for (const std::string_view part : split(given, separator))
+              if (!trim(part).empty()) target.emplace_back(trim(part));
+            return success();
+          },
+          [&target]() -> nlohmann::json { return target; }};
+}
+
 }  // namespace grove

@@ -65,6 +65,8 @@ Option count_option(const OptionText& text, std::uint64_t& target, std::uint64_t
                     std::uint64_t high = std::numeric_limits<std::int64_t>::max());
 Option text_option(const OptionText& text, std::string& target);
 Option switch_option(const OptionText& text, bool& target);
+/// Parts between separators, trimmed; empty ones are left out.
+Option list_option(const OptionText& text, std::vector<std::string>& target, char separator);
 
 /// One of a few names. The help's value text is made of them.
 template <class Choice>

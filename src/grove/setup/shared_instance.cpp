@@ -1,5 +1,6 @@
 #include "grove/setup/shared_instance.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 
@@ -109,6 +110,76 @@ class SharedMean final : public Objective {
       parts.push_back(scratch.part_vector);
     }
     result = mean_of(parts, dimension_);
+  }
+
+  std::optional<double> fenchel_gap(const Vector& x, const Vector& step) const override {
+    std::vector<Vector> parts;
+    for (const auto& objective : own_)
+      parts.emplace_back(
+          Vector::Constant(1, objective->fenchel_gap(x, step).value_or(std::nan(""))));
+    const double total = mean_of(parts, 1)[0];
+    return std::isnan(total) ? std::nullopt : std::optional(total);
+  }
+
+  bool falls_along(const Vector& x) const override {
+    const bool own =
+        std::ranges::all_of(own_, [&](const auto& objective) { return objective->falls_along(x); });
+    return cluster_.allreduce_max(own ? 0 : 1) == 0;
+  }
+
+  std::optional<ColumnMoments> column_moments() const override {
+    std::vector<double> own;
+    bool known = true;
+    for (const auto& objective : own_) {
+      const auto part = objective->column_moments();
+      known = known && part;
+      if (!known) break;
+      own.insert(own.end(), {part->mass, part->sparse ? 1.0 : 0.0, part->shards});
+      for (const Vector* numbers :
+           {&part->mean, &part->variance, &part->medians, &part->log_deviation, &part->deviations,
+            &part->log_size, &part->sizes})
+        own.insert(own.end(), numbers->begin(), numbers->end());
+    }
+    if (cluster_.allreduce_max(known ? 0 : 1) > 0) return std::nullopt;
+    const std::vector<double> all = cluster_.gather(own);
+    const auto words = all.size() / static_cast<std::size_t>(agents_);
+    const auto features = static_cast<Index>(words - 3) / 7;
+    std::vector<ColumnMoments> parts;
+    for (std::size_t at = 0; at < all.size(); at += words) {
+      ColumnMoments& part = parts.emplace_back(
+          ColumnMoments{.mass = all[at], .sparse = all[at + 1] > 0, .shards = all[at + 2]});
+      const double* numbers = &all[at] + 3;
+      for (Vector* to : {&part.mean, &part.variance, &part.medians, &part.log_deviation,
+                         &part.deviations, &part.log_size, &part.sizes}) {
+        *to = Eigen::Map<const Vector>(numbers, features);
+        numbers += features;
+      }
+    }
+    return merge(parts);
+  }
+
+  void metric(const ColumnScaling& scaling, Matrix& result) const override {
+    std::vector<Vector> parts;
+    for (const auto& objective : own_) {
+      objective->metric(scaling, result);
+      parts.emplace_back(result.reshaped());
+    }
+    result = mean_of(parts, dimension_ * dimension_).reshaped(dimension_, dimension_);
+  }
+
+  /// Of the samples in this process only, as evaluate_second_derivatives().
+  void usual_second_derivatives(std::span<double> second_derivatives) const override {
+    for (const auto& objective : own_) {
+      const auto count = static_cast<std::size_t>(objective->second_derivative_count(Batch::all()));
+      objective->usual_second_derivatives(second_derivatives.first(count));
+      second_derivatives = second_derivatives.subspan(count);
+    }
+  }
+
+  double largest_second_derivative() const override {
+    double own = 0;
+    for (const auto& objective : own_) own = std::max(own, objective->largest_second_derivative());
+    return std::ranges::max(cluster_.gather({&own, 1}));
   }
 
  private:

@@ -52,13 +52,18 @@ class AsyncTraining final : public StopVote {
 
   RunRecord train() {
     began_ = hooks_.seconds();
-    start_ = measurer_.measure(network_->estimates());
+    start_ = measurer_.measure(estimates());
+    stopping_.emplace(problem_.instance, config_.tolerance, start_);
     center_ = problem_.instance.start();
     note({.cost = network_->cost()}, start_);
     network_->run(*this);
     const double seconds = hooks_.seconds() - began_;
-    const Estimates estimates = network_->estimates();
+    const Estimates estimates = this->estimates();
     const Measures last = measurer_.measure(estimates);
+    const auto gap_bound = stopping_->gap_bound(last);
+    // Agents are at rest. Whether that is the optimum is known now.
+    if (status_ == RunStatus::converged && gap_bound && !(*gap_bound <= config_.tolerance))
+      status_ = RunStatus::round_limit;
     const Cost cost = network_->cost();
     round_ = static_cast<Round>(cost.broadcasts) / agents();
     if (record_.trace.back().round == round_) record_.trace.pop_back();  // now known exactly
@@ -66,7 +71,7 @@ class AsyncTraining final : public StopVote {
     if (problem_.reference && last.finite)
       record_.trace.back().worst_gap =
           measurer_.worst_objective(estimates) - problem_.reference->objective;
-    record_.outcome = {status_, detail(), round_, seconds};
+    record_.outcome = {status_, detail(), round_, seconds, gap_bound};
     build_record(record_, {problem_, setup_, last, network_->agent_reports()});
     if (config_.keep_estimates) record_.estimates = estimates.x;
     record_.processes = network_->reports();
@@ -80,7 +85,8 @@ class AsyncTraining final : public StopVote {
     Eigen::Map<Vector> gradients(all.data() + entries + dimension, dimension);
     Cost cost;
     for (std::size_t k = 0; k < own.size(); ++k) {
-      const Vector& x = own[k]->estimate();
+      const Vector x =
+          setup_.scaled ? problem_.instance.to_original(own[k]->estimate()) : own[k]->estimate();
       const std::size_t agent = problem_.instance.own_agents().first + k;
       all[value] += problem_.instance.objectives[agent]->evaluate(x, Batch::all(), &gradient_,
                                                                   nullptr, scratch_);
@@ -107,9 +113,7 @@ class AsyncTraining final : public StopVote {
 
   bool decide(std::span<const double> totals) override {
     const Measures now = measures_of(totals);
-    const Stopping stopping(config_.tolerance, start_);
-    held_ = stopping.converged(now) ? held_ + 1 : 0;
-    diverged_ = stopping.diverged(now);
+    held_ = stopping_->at_rest(now) ? held_ + 1 : 0;
     const auto round = static_cast<Round>(totals[activations]) / agents();
     if (round > round_) {
       round_ = round;
@@ -119,10 +123,15 @@ class AsyncTraining final : public StopVote {
             .seconds = hooks_.seconds() - began_},
            now);
     }
+    diverged_ = has_diverged(now, record_.trace, /*beyond_bound=*/false);
     return over(totals);
   }
 
  private:
+  Estimates estimates() const {
+    return user_estimates(network_->estimates(), problem_.instance, setup_);
+  }
+
   bool over(std::span<const double> totals) {
     if (totals[says_diverged] > 0)
       status_ = RunStatus::diverged;
@@ -188,6 +197,11 @@ class AsyncTraining final : public StopVote {
       case RunStatus::converged:
         return fmt::format("converged after {} activations per agent", round_);
       case RunStatus::round_limit:
+        if (round_ < config_.rounds)
+          return fmt::format(
+              "came to rest after {} activations per agent, without a certificate "
+              "within the tolerance",
+              round_);
         return fmt::format("stopped at the limit of {} activations per agent", config_.rounds);
       default:
         return fmt::format("interrupted after {} activations per agent", round_);
@@ -203,6 +217,7 @@ class AsyncTraining final : public StopVote {
   Cluster& cluster_;
   Measurer measurer_;
   std::unique_ptr<AsyncRuntime> network_;
+  std::optional<StoppingRule> stopping_;  ///< known once the start is measured
 
   double began_ = 0;
   Measures start_;

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "grove/setup/method_setup.h"
+
 namespace grove {
 namespace {
 
@@ -16,6 +18,7 @@ constexpr double standstill = 0.8;         ///< a third of the run that gains le
 constexpr double rounding = 1e-12;         ///< relative errors near this are as small as they get
 constexpr double slow_graph = 0.1;         ///< lambda_2 over the mean degree: news travels slowly
 constexpr double much_rest = 0.5;          ///< of an agent's rounds
+constexpr double farthest_outlook = 100;   ///< forecasts beyond, in rounds done, mean nothing
 constexpr double heavy_prox = 4;           ///< eps_i over what the links of an agent weigh
 
 bool ended_early(const RunRecord& record) {
@@ -106,6 +109,12 @@ double prox_over_links(const Config& config, const RunRecord& record) {
   return largest;
 }
 
+/// Whether --penalty auto is something else than the number that ran.
+bool auto_would_publish(const Config& config, const RunRecord& record) {
+  const auto dimension = static_cast<Index>(record.problem.features) + (config.intercept ? 1 : 0);
+  return automatic_weight_form(config, dimension).has_value();
+}
+
 std::string why_far(const Config& config, const RunRecord& record) {
   const std::string fact = "agents agree sooner than they arrive: ";
   const bool gradient_steps = config.method.traits().only_uses_gradients;
@@ -116,7 +125,7 @@ std::string why_far(const Config& config, const RunRecord& record) {
     return fact +
            "gradient steps gain little on a badly conditioned problem; use --method druid-vl, or "
            "scaled features";
-  const char* or_auto = can_publish_weights(config) ? ", or auto" : "";
+  const char* or_auto = auto_would_publish(config, record) ? ", or auto" : "";
   // Iterates outside a constraint that their copy keeps look far, however soft the links are.
   if (number && (std::isfinite(config.constraint.low) || std::isfinite(config.constraint.high)))
     return fmt::format("{}use a larger or a smaller --penalty{}", fact, or_auto);
@@ -130,7 +139,7 @@ std::string why_apart(const Config& config, const RunRecord& record) {
   const std::string fact = "agents agree slowly: ";
   const ProblemSummary& problem = record.problem;
   const bool number = is_druid(config.method) && !config.penalty.published_form();
-  const char* or_auto = can_publish_weights(config) ? ", or auto" : "";
+  const char* or_auto = auto_would_publish(config, record) ? ", or auto" : "";
   if (is_slow(problem))
     return fmt::format(
         "{}news travels slowly through this graph (lambda_2 {:.2g} at a mean degree of {:.2g}); "
@@ -206,8 +215,8 @@ std::string explain_events(const RunRecord& record) {
     if (std::ranges::find(agents, AgentId{event.agent}) == agents.end())
       agents.push_back(AgentId{event.agent});
   return fmt::format(
-      "{} {} weighed links more heavily on the way, {} times in all: the network is "
-      "narrow there, or its shards differ (events in the record).",
+      "{} {} changed the weights of links on the way, {} times in all: the network is "
+      "narrow there, its shards differ, or second derivatives fade (events in the record).",
       agents.size() == 1 ? "agent" : "agents", named(agents), record.events.size());
 }
 
@@ -234,10 +243,10 @@ std::string explain_slowness(const Config& config, const RunRecord& record, bool
     const std::string reason = now > standstill * before ? stalled(config, now) : "";
     if (!reason.empty()) return "not converged: " + reason + "." + resting(record);
     const Round since = trace[trace.size() - last.size() - 1].round;
-    if (now < before)
-      outlook = fmt::format(" At this pace about {:.0f} more rounds are needed.",
-                            std::ceil(std::log(now / config.tolerance) / std::log(before / now) *
-                                      static_cast<double>(last.back().round - since)));
+    const double more = std::ceil(std::log(now / config.tolerance) / std::log(before / now) *
+                                  static_cast<double>(last.back().round - since));
+    if (now < before && more <= farthest_outlook * static_cast<double>(last.back().round))
+      outlook = fmt::format(" At this pace about {:.0f} more rounds are needed.", more);
   }
   return "not converged: " + cause(config, record, beyond_bound) + "." + outlook + resting(record);
 }

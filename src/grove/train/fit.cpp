@@ -95,6 +95,9 @@ Config network_config(const FitOptions& options, const Config& given, const FitD
   config.agents_given = true;
   config.weighting = Weighting::sample;
   config.intercept = data.model.intercept;
+  // The Newton steps that follow keep zeros and signs, which must be right before.
+  constexpr double largest_gap = 1e-12;
+  if (config.tolerance > 0) config.tolerance = std::min(config.tolerance, largest_gap);
   if (options.family.has_margin()) config.loss = options.family.loss();
   return config;
 }

@@ -15,7 +15,7 @@ namespace grove {
 /// What is fitted. How it is fitted (graph, method, penalties, rounds) are the options of a run.
 struct FitOptions {
   std::string formula;
-  std::vector<std::string> sites;  ///< files, one for each site
+  std::vector<std::string> sites;  ///< files, one for each site, or names of tables in memory
   Family family;
   TableOptions table = {};
   TableRoles roles = {};                  ///< its response kind follows from the family
@@ -44,6 +44,10 @@ struct FitData {
 /// Reads the tables and agrees on the encoding, from summaries of the sites alone. `config` says
 /// how many agents share a single file, and which penalties there are.
 Result<FitData> read_fit_data(const FitOptions& options, const Config& config);
+
+/// The same for tables in memory, one for each site (make_table).
+Result<FitData> make_fit_data(const FitOptions& options, const Config& config,
+                              const std::vector<Table>& tables);
 
 struct Fit {
   RunRecord record;  ///< its solution in the units of the tables

@@ -193,6 +193,12 @@ Result<FitData> read_fit_data(const FitOptions& options, const Config& config) {
     if (!table) return table.error();
     tables.push_back(std::move(*table));
   }
+  return make_fit_data(options, config, tables);
+}
+
+Result<FitData> make_fit_data(const FitOptions& options, const Config& config,
+                              const std::vector<Table>& tables) {
+  if (tables.empty()) return Error{"sites", "expected at least one table, found none"};
   FitData data;
   for (const Table& table : tables)
     data.notes.insert(data.notes.end(), table.notes.begin(), table.notes.end());

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "grove/problem/quadratic_model.h"
-
 namespace grove {
 namespace {
 
@@ -42,14 +40,15 @@ Measurer::Measurer(const Instance& instance, const ReferenceSolution* reference,
   if (!(smoothness_ > 0)) smoothness_ = 1;  // a constant f: any scale measures it
 }
 
-Agreement Measurer::agreement(const Estimates& estimates) {
+void Measurer::measure_consensus(const Estimates& estimates, Measures& result) {
   const auto agents = static_cast<double>(estimates.x.size());
   mean_ = Vector::Zero(instance_.dimension());
   for (const Vector& x : estimates.x) mean_ += x;
   mean_ /= agents;
   double spread = 0;
   for (const Vector& x : estimates.x) spread += (x - mean_).squaredNorm();
-  return {.consensus_error = std::sqrt(spread / agents), .mean_norm = mean_.norm()};
+  result.consensus_error = std::sqrt(spread / agents);
+  result.mean_norm = mean_.norm();
 }
 
 double Measurer::worst_objective(const Estimates& estimates) {
@@ -63,43 +62,20 @@ double Measurer::worst_objective(const Estimates& estimates) {
   return worst;
 }
 
-double Measurer::estimated_gap(const Vector& x) {
-  constexpr double damping = 1e-12;  // of the diagonal: the Hessian is singular in flat directions
-  Matrix hessian;
-  const double value = instance_.mean->evaluate(x, Batch::all(), &gradient_, &hessian, scratch_) +
-                       instance_.regularizer.value(x);
-  const Vector ridge = Vector::Constant(x.size(), damping * hessian.diagonal().maxCoeff());
-  const double residual = stationarity(x, gradient_, instance_.regularizer, smoothness_);
-  QuadraticScratch scratch;
-  const Vector target = minimize({.center = x,
-                                  .gradient = gradient_,
-                                  .hessian = DenseHessian(hessian, ridge),
-                                  .regularizer = instance_.regularizer,
-                                  .smoothness = smoothness_,
-                                  .tolerance = 1e-3 * residual},
-                                 scratch);
-  // Without the model's quadratic term: twice the decrease, where the target is its minimizer.
-  const double predicted = instance_.regularizer.value(x) - instance_.regularizer.value(target) -
-                           gradient_.dot(target - x);
-  const double gained = value - instance_.objective_at(target);
-  if (!(gained <= predicted)) return std::numeric_limits<double>::infinity();
-  return predicted;
-}
-
 Measures Measurer::measure(const Estimates& estimates) {
   Measures result;
   const Vector* theta = estimates.theta ? &*estimates.theta : nullptr;
-  const auto [consensus_error, mean_norm] = agreement(estimates);
-  result.consensus_error = consensus_error;
-  result.mean_norm = mean_norm;
+  measure_consensus(estimates, result);
   if (reference_)
     for (const Vector& x : estimates.x) result.squared_error += (x - reference_->x).squaredNorm();
   result.solution = theta ? *theta : within_bounds(mean_, instance_.regularizer);
   if (!theta && answer_ == Answer::majority_support)
     settle_by_majority(estimates.x, instance_.regularizer, result.solution);
-  const Vector& from = theta ? mean_ : result.solution;
-  const double value = instance_.mean->evaluate(from, Batch::all(), &gradient_, nullptr, scratch_);
-  result.stationarity = stationarity(from, gradient_, instance_.regularizer, smoothness_);
+  result.measured_at = theta ? mean_ : result.solution;
+  const double value = instance_.mean->evaluate(result.measured_at, Batch::all(), &result.gradient,
+                                                nullptr, scratch_);
+  result.stationarity =
+      stationarity(result.measured_at, result.gradient, instance_.regularizer, smoothness_);
   result.step_length = result.stationarity / smoothness_;
   result.stationarity_bound = std::sqrt(2 * smoothness_ * value);
   result.step_bound = result.stationarity_bound / smoothness_;

@@ -35,12 +35,7 @@ struct Measures {
   double mean_norm = 0;        ///< |mean of x_i|, the scale of the consensus error
   double squared_error = 0;    ///< sum_i |x_i - x*|^2, if there is a reference
   bool finite = true;
-};
-
-/// What of it takes no look at the data.
-struct Agreement {
-  double consensus_error = 0;
-  double mean_norm = 0;
+  Vector measured_at, gradient;  ///< of the mean of f_i: where the stationarity is measured
 };
 
 class Measurer {
@@ -50,7 +45,6 @@ class Measurer {
            Answer answer = Answer::mean);
 
   Measures measure(const Estimates& estimates);
-  Agreement agreement(const Estimates& estimates);
   Measures measure(std::span<const std::unique_ptr<Agent>> agents) {
     return measure(estimates_of(agents));
   }
@@ -59,20 +53,17 @@ class Measurer {
   /// satisfy, are left out. It takes a pass over all data for every agent.
   double worst_objective(const Estimates& estimates);
 
-  /// An estimate of the objective's gap at x that is above the gap where the local quadratic model
-  /// holds: twice the decrease that a proximal Newton step predicts. Infinite where the step gains
-  /// more than that. It takes a Hessian over all data.
-  double estimated_gap(const Vector& x);
-
   /// What turns a gradient into a step: the smoothness constant of the mean, where it has one.
   double smoothness() const { return smoothness_; }
 
  private:
+  void measure_consensus(const Estimates& estimates, Measures& result);
+
   const Instance& instance_;
   const ReferenceSolution* reference_;
   Answer answer_;
   double smoothness_;
-  Vector mean_, gradient_;
+  Vector mean_;
   ObjectiveScratch scratch_;
 };
 

@@ -160,45 +160,84 @@ TEST(Measures, TheMeanOfPointsInABoxIsInTheBox) {
   EXPECT_NEAR(m.objective, (0.81 + 8.41) / 4, 1e-12);
 }
 
-TEST(Stopping, NeedsStationarityAndConsensusEachOnItsOwnScale) {
-  const Measures start{.objective = 1, .stationarity = 20};
-  const Stopping stopping(1e-3, start);
-  const auto converged = [&](double stationarity, double consensus, double norm) {
-    return stopping.converged(
-        {.stationarity = stationarity, .consensus_error = consensus, .mean_norm = norm});
+/// Two rows in the trace of a run that has come to rest.
+std::vector<TracePoint> at_rest(double objective) {
+  return {{.round = 1, .objective = objective}, {.round = 2, .objective = objective}};
+}
+
+// The optimum is 0.5, at 2. At 2 + e the gap is e^2 / 2, and an agent that is s away from the
+// answer has s^2 / 2.
+TEST(StoppingRule, NeedsACertifiedGapAndAgreementWithinTheTolerance) {
+  const Instance instance = two_parabolas({.regularized = 1});
+  const auto converged = [&](double first, double second, double tolerance) {
+    const Measures start{.objective = 2.5, .stationarity = 2};
+    StoppingRule rule(instance, tolerance, start);
+    const Estimates estimates = estimates_of(standing(first, second));
+    const Measures now = Measurer(instance, nullptr).measure(estimates);
+    return rule.converged(now, estimates, at_rest(now.objective));
   };
-  EXPECT_TRUE(converged(0.02, 0.005, 5));
-  EXPECT_FALSE(converged(0.021, 0.005, 5)) << "stationarity above 1e-3 of its start";
-  EXPECT_FALSE(converged(0.02, 0.0051, 5)) << "consensus error above 1e-3 of the mean's norm";
+  const double gap = 0.5 * 0.01 * 0.01 / 0.5;  // relative, at 2.01
+  EXPECT_TRUE(converged(2.01, 2.01, 1.001 * gap));
+  EXPECT_FALSE(converged(2.01, 2.01, 0.999 * gap)) << "the gap is above the tolerance";
+  EXPECT_TRUE(converged(1.99, 2.01, 1.001 * gap));
+  EXPECT_FALSE(converged(1.99, 2.01, 0.999 * gap)) << "the answer is exact, but agents disagree";
+  EXPECT_FALSE(converged(2, 2, 0)) << "a tolerance of 0 never stops";
 }
 
-// The answer may be zero, and then so is the mean's norm: the first step gives the scale.
-TEST(Stopping, AgreesOnZeroOnTheScaleOfTheFirstStep) {
-  const Stopping stopping(1e-3, {.stationarity = 20, .step_length = 4});
-  EXPECT_TRUE(stopping.converged({.consensus_error = 0.004}));
-  EXPECT_FALSE(stopping.converged({.consensus_error = 0.0041}));
+// Units of the only column do not change the verdict.
+TEST(StoppingRule, GivesTheRelativeGapWhateverTheUnits) {
+  for (const double unit : {1e-8, 1.0, 1e8}) {
+    Instance instance = two_parabolas({.regularized = 1});
+    instance.objectives.clear();
+    std::vector<const Objective*> parts;
+    for (const double target : {1.0, 3.0}) {
+      instance.objectives.push_back(make_shard_objective(
+          {DenseRows::Constant(1, 1, unit), number(target)}, {.loss = SquaredLoss{}}));
+      parts.push_back(instance.objectives.back().get());
+    }
+    instance.mean = make_mean_objective(std::move(parts));
+    set_scaling(instance, /*intercept=*/false);
+    const Estimates estimates = estimates_of(standing(2.2 / unit, 2.2 / unit));
+    const Measures now = Measurer(instance, nullptr).measure(estimates);
+    StoppingRule rule(instance, 1e-6, {.objective = 2.5});
+    EXPECT_NEAR(*rule.gap_bound(now), 0.5 * 0.2 * 0.2 / 0.5, 1e-9) << unit;
+  }
 }
 
-// Balanced classes: the terms of the first gradient cancel but for rounding, of which nothing can
-// be gained.
-TEST(Stopping, WhatRoundingLeavesAtAnOptimumIsConverged) {
-  const Measures start{.stationarity = 1e-17, .stationarity_bound = 0.6, .step_bound = 1.2};
-  const Stopping stopping(1e-6, start);
-  EXPECT_TRUE(stopping.converged(start));
-  EXPECT_FALSE(stopping.converged({.stationarity = 1e-15}));
-  EXPECT_FALSE(stopping.converged({.consensus_error = 1e-14}));
+// Both agents at 2, where 0.3 |x| makes 1.7 optimal: a group lasso of one coordinate.
+TEST(StoppingRule, GoesByStationarityWhereTheRegularizerIsNotSeparable) {
+  class Absolute final : public RegularizerTerm {
+    double value(const Vector& x) const override { return 0.3 * std::abs(x[0]); }
+    void prox(double step, const Vector& v, Vector& result) const override {
+      result[0] = std::copysign(std::max(0.0, std::abs(v[0]) - 0.3 * step), v[0]);
+    }
+  };
+  const Instance instance = two_parabolas({.regularized = 1, .term = std::make_shared<Absolute>()});
+  StoppingRule rule(instance, 1e-3, {.objective = 1, .stationarity = 1, .step_length = 1});
+  const auto converged = [&](double x) {
+    const Estimates estimates = estimates_of(standing(x, x));
+    const Measures now = Measurer(instance, nullptr).measure(estimates);
+    EXPECT_FALSE(rule.gap_bound(now));
+    return rule.converged(now, estimates, at_rest(now.objective));
+  };
+  EXPECT_TRUE(converged(1.7009));
+  EXPECT_FALSE(converged(1.7011));
 }
 
-TEST(Stopping, AToleranceOfZeroNeverStops) {
-  const Stopping stopping(0, {.stationarity = 1});
-  EXPECT_FALSE(stopping.converged({.stationarity = 0, .consensus_error = 0, .mean_norm = 1}));
-}
-
-TEST(Stopping, DivergedMeansOverflowOrAMillionTimesTheFirstObjective) {
-  const Stopping stopping(1e-6, {.objective = -2});
-  EXPECT_FALSE(stopping.diverged({.objective = 1.9e6}));
-  EXPECT_TRUE(stopping.diverged({.objective = 2.1e6}));
-  EXPECT_TRUE(stopping.diverged({.objective = 0, .finite = false}));
+// A million times the objective of the start in round 1 says nothing about the future.
+TEST(Diverged, MeansOverflowOrARunThatStaysFarAboveItsStart) {
+  const auto diverged = [](double high, Round from, bool beyond_bound) {
+    std::vector<TracePoint> trace;
+    for (Round round = 0; round <= 150; ++round)
+      trace.push_back({.round = round, .objective = round > from ? high : 1});
+    return has_diverged({.objective = high}, trace, beyond_bound);
+  };
+  EXPECT_TRUE(has_diverged({.finite = false}, at_rest(1), false));
+  EXPECT_FALSE(has_diverged({.objective = 1e9}, at_rest(1e9), false));
+  EXPECT_TRUE(diverged(2e6, 50, false));
+  EXPECT_FALSE(diverged(2e6, 51, false)) << "one of the last hundred rounds was below";
+  EXPECT_FALSE(diverged(0.9e6, 50, false));
+  EXPECT_TRUE(diverged(1.1, 50, true));
 }
 
 }  // namespace

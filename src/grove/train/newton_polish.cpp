@@ -54,7 +54,7 @@ class Polisher {
       if (!(penalized(k) && result_.x[k] == 0)) free_.push_back(k);
   }
 
-  double weight(Index) const { return regularizer_.l1; }
+  double weight(Index k) const { return regularizer_.l1_at(k); }
   bool penalized(Index k) const { return k < regularizer_.regularized && weight(k) > 0; }
 
   double total(const Vector& x) {

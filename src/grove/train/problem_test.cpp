@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "grove/problem/multinomial.h"
 #include "grove/problem/smooth_objective.h"
 
 namespace grove {
@@ -124,6 +125,7 @@ TEST(Problem, GivesTheSameRunFromDenseStridedAndSparseData) {
   options.graph = "ring";
   options.l2 = 0.1;
   options.intercept = true;
+  options.tolerance = 1e-18;
   std::vector<RunRecord> records;
   for (const FeatureView& view :
        {FeatureView(data.view()), FeatureView(DenseView{wide.data(), 40, 5, 9}),
@@ -189,13 +191,110 @@ TEST(Problem, TakesObjectivesOfTheUsersOwnWithEveryMethod) {
     options.graph = "path";
     options.l1 = 0.5;
     options.rounds = 20000;
-    options.tolerance = 1e-10;
+    options.tolerance = 1e-18;
     const auto record = run(problem, options);
     ASSERT_TRUE(record) << record.error().text();
     EXPECT_NEAR(record->reference->solution[0], 15.5 / 6, 1e-12);
     EXPECT_NEAR(record->solution[0], 15.5 / 6, 1e-7) << method.name();
     EXPECT_NEAR(record->trace.back().worst_gap.value(), 0, 1e-9) << method.name();
   }
+}
+
+// A sample of weight 2 counts as two samples, one of weight 0 as none. With one agent and equal
+// weighting of samples both problems are the same sum.
+TEST(SampleDetails, WeightsCountAsRepeatedSamples) {
+  const Data data;
+  Options options;
+  options.agents = 1;
+  options.l2 = 0.1;
+  options.tolerance = 1e-18;
+  std::vector<double> weights(40, 1.0);
+  DenseRows repeated(40, 5);
+  std::vector<double> labels;
+  Index rows = 0;
+  for (Index i = 0; i < 40; ++i) {
+    weights[static_cast<std::size_t>(i)] = i % 4 == 0 ? 2 : i % 4 == 1 ? 0 : 1;
+    for (int k = 0; k < static_cast<int>(weights[static_cast<std::size_t>(i)]); ++k) {
+      repeated.row(rows++) = data.dense.row(i);
+      labels.push_back(data.targets[i]);
+    }
+  }
+  const auto weighted = Problem::from_samples(data.view(), data.labels(), {.weights = weights});
+  const auto plain = Problem::from_samples(DenseView{repeated.data(), rows, 5}, labels);
+  ASSERT_TRUE(weighted && plain);
+  const auto a = run(*weighted, options), b = run(*plain, options);
+  ASSERT_TRUE(a && b);
+  EXPECT_LT((a->solution - b->solution).norm(), 1e-8 * b->solution.norm());
+  weights[3] = -1;
+  EXPECT_EQ(Problem::from_samples(data.view(), data.labels(), {.weights = weights}).error().where,
+            "weights");
+}
+
+// log sum_k e^{eta_k} - eta_y by plain loops, with differences for its derivatives.
+TEST(SampleDetails, ClassesGiveTheMultinomialLossOfPlainLoops) {
+  const Data data;
+  const auto rows = every_third();
+  Vector targets(static_cast<Index>(rows.size()));
+  for (Index k = 0; k < targets.size(); ++k) targets[k] = static_cast<double>(k % 3);
+  Vector x(17);  // 3 x 5 features, intercepts of classes 1 and 2
+  for (Index k = 0; k < 17; ++k) x[k] = std::sin(1.7 * static_cast<double>(k));
+  const auto plain = [&](const Vector& at) {
+    double sum = 0;
+    for (std::size_t j = 0; j < rows.size(); ++j) {
+      double total = 0, own = 0;
+      for (Index c = 0; c < 3; ++c) {
+        const double eta =
+            data.dense.row(rows[j]).dot(at.segment(5 * c, 5)) + (c > 0 ? at[14 + c] : 0);
+        total += std::exp(eta);
+        if (c == static_cast<Index>(j) % 3) own = eta;
+      }
+      sum += std::log(total) - own;
+    }
+    return sum / static_cast<double>(rows.size()) + 0.05 * at.head(15).squaredNorm();
+  };
+  for (const FeatureView& view : {FeatureView(data.view()), FeatureView(data.csr())}) {
+    const auto objective = make_symmetric_multinomial_objective(view, rows, targets, 3,
+                                                                {.l2 = 0.1, .intercept = true});
+    ObjectiveScratch scratch;
+    Vector gradient, product;
+    Matrix hessian;
+    EXPECT_NEAR(objective->evaluate(x, Batch::all(), &gradient, &hessian, scratch), plain(x),
+                1e-14);
+    for (Index k = 0; k < 17; ++k) {
+      constexpr double h = 1e-5;
+      const Vector step = h * Vector::Unit(17, k);
+      EXPECT_NEAR(gradient[k], (plain(x + step) - plain(x - step)) / (2 * h), 1e-9);
+      Vector ahead, behind;
+      objective->evaluate(x + step, Batch::all(), &ahead, nullptr, scratch);
+      objective->evaluate(x - step, Batch::all(), &behind, nullptr, scratch);
+      EXPECT_LT((hessian.col(k) - (ahead - behind) / (2 * h)).norm(), 1e-8);
+    }
+    objective->hessian_times(x, Batch::all(), x, product, scratch);
+    EXPECT_LT((product - hessian * x).norm(), 1e-12);
+    EXPECT_GE(objective->smoothness(), x.dot(product) / x.squaredNorm());
+  }
+  EXPECT_EQ(
+      Problem::from_samples(data.view(), data.labels(), {.classes = 3}).error().where.substr(0, 7),
+      "targets");
+}
+
+TEST(Problem, StartsWhereItIsAskedTo) {
+  const Data data;
+  auto problem = Problem::from_samples(data.view(), data.labels());
+  ASSERT_TRUE(problem);
+  Options options;
+  options.agents = 4;
+  options.l2 = 0.1;
+  options.tolerance = 1e-18;
+  const auto first = run(*problem, options);
+  ASSERT_TRUE(first);
+  problem->start_at(first->solution);
+  const auto again = run(*problem, options);
+  ASSERT_TRUE(again);
+  EXPECT_LT((again->solution - first->solution).norm(), 1e-7 * first->solution.norm());
+  EXPECT_NEAR(again->trace.front().objective, first->objective, 1e-12);
+  problem->start_at(Vector::Zero(4));
+  EXPECT_EQ(run(*problem, options).error().where, "start");
 }
 
 }  // namespace

@@ -47,6 +47,9 @@ std::pair<std::string, std::string> words_of(const AgentEvent& event) {
     case AgentEvent::Kind::raised_links:
       return {fmt::format("weighs its links {:g} times as much as at first", event.value),
               "it kept disagreeing with its neighbours while it hardly moved"};
+    case AgentEvent::Kind::lowered_links:
+      return {fmt::format("weighs its links {:.2g} times less in one direction", event.value),
+              "it and its neighbours kept moving that way together, in small steps"};
     case AgentEvent::Kind::shortened_step:
       return {fmt::format("shortens the Newton step to {:g}", event.value),
               "the full step did not lower the objective enough"};
@@ -129,21 +132,33 @@ ClusterOptions cluster_options(const Config& config, const RunContext& context) 
           .pause = context.hooks.pause};
 }
 
-void build_record(RunRecord& record, const RecordInputs& closing) {
-  const auto& [problem, setup, measures, agents] = closing;
-  const Config& config = setup.resolved;
+Estimates user_estimates(Estimates estimates, const Instance& instance, const MethodSetup& setup) {
+  if (!setup.scaled) return estimates;
+  for (Vector& x : estimates.x) x = instance.to_original(x);
+  if (estimates.theta) estimates.theta = instance.to_original(*estimates.theta);
+  return estimates;
+}
+
+void begin_record(RunRecord& record, const PreparedProblem& problem, const MethodSetup& setup) {
   record.version = version;
-  record.config = options_json(config);
+  record.config = options_json(setup.resolved);
   record.problem = summarize(problem.instance);
   record.agents = summarize_agents(problem.instance, setup);
   record.notes = notes_of(problem, setup);
   if (problem.reference)
     record.reference = {problem.reference->objective, problem.reference->x,
                         problem.reference->unique};
+}
+
+void build_record(RunRecord& record, const RecordInputs& closing) {
+  const auto& [problem, setup, measures, agents] = closing;
+  const Config& config = setup.resolved;
+  if (record.version.empty()) begin_record(record, problem, setup);
   record.objective = measures.objective;
   record.nonzeros = static_cast<std::uint64_t>(measures.nonzeros);
   record.solution = measures.solution;
   record.events = events_of(agents);
+  if (!agents.empty()) record.certificate = agents.front().certificate;
   std::vector<std::uint64_t> activations;
   for (const AgentReport& agent : agents) activations.push_back(agent.broadcasts);
   // A neighbour that is never active outdoes any other cause.

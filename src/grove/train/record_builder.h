@@ -21,11 +21,17 @@ ClusterOptions cluster_options(const Config& config, const RunContext& context);
 
 Answer answer_of(const MethodSetup& setup);
 
+/// The agents' models in the user's coordinates.
+Estimates user_estimates(Estimates estimates, const Instance& instance, const MethodSetup& setup);
+
 /// What the user should know before the run.
 std::vector<std::string> notes_of(const PreparedProblem& problem, const MethodSetup& setup);
 
 /// What most likely drove a run apart, and what to change.
 std::string diagnosis(const MethodSetup& setup, Round round);
+
+/// Fills in what is known before the first round.
+void begin_record(RunRecord& record, const PreparedProblem& problem, const MethodSetup& setup);
 
 struct RecordInputs {
   const PreparedProblem& problem;

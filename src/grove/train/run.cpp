@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -30,17 +31,23 @@ std::unique_ptr<Runtime> make_runtime(const MethodSetup& setup, const RunContext
   if (config.free_running)
     return std::make_unique<AsyncSimulator>(
         std::move(agents), instance.graph, setup.work_loads,
-        EventOptions{.seed = config.seed, .machines = setup.machines});
+        EventOptions{.seed = config.seed,
+                     .machines = setup.machines,
+                     .counts_traffic = context.hooks.agents_wanted});
   return std::make_unique<Simulator>(
       std::move(agents), instance.graph, std::move(schedule),
       SimulatorOptions{.seed = config.seed,
                        .faults = {.loss_rate = config.loss_rate, .delay = config.delay},
                        .threads = static_cast<int>(config.threads),
-                       .machines = setup.machines});
+                       .machines = setup.machines,
+                       .counts_traffic = context.hooks.agents_wanted});
 }
 
-/// A look at the objective of every agent and at a Hessian costs as much as a round or two.
-constexpr Round rounds_between_looks = 4;
+Vector mean_of(const std::vector<Vector>& x) {
+  Vector mean = Vector::Zero(x[0].size());
+  for (const Vector& one : x) mean += one;
+  return mean / static_cast<double>(x.size());
+}
 
 /// One training run: plays rounds, measures them and writes the record.
 class Training {
@@ -56,13 +63,14 @@ class Training {
 
   Result<RunRecord> train() {
     const double began = hooks_.seconds();
+    if (hooks_.agents_wanted) begin_agent_trace();
     measure();
     start_error_ = measures_.squared_error;  // what relative errors are relative to
     note_round();
-    const Stopping stopping(config_.tolerance, measures_);
+    stopping_.emplace(problem_.instance, config_.tolerance, measures_);
     if (Status status = resume(); !status) return status.error();
-    while (!over(stopping)) {
-      play_round(stopping);
+    while (!over()) {
+      play_round();
       if (runtime_->round() % config_.checkpoint_every == 0) keep_checkpoint();
     }
     if (!ended(record_.outcome.status)) keep_checkpoint();
@@ -71,6 +79,7 @@ class Training {
       note_round();
     }
     if (problem_.reference && measures_.finite) record_.trace.back().worst_gap = worst_gap();
+    record_.outcome.gap_bound = stopping_->gap_bound(measures_);
     record_.outcome.rounds = runtime_->round();
     record_.outcome.seconds = hooks_.seconds() - began;
     complete_record();
@@ -83,42 +92,32 @@ class Training {
     return status != RunStatus::interrupted && status != RunStatus::round_limit;
   }
 
-  bool over(const Stopping& stopping) {
-    std::optional<RunStatus> status = verdict(stopping);
+  bool over() {
+    std::optional<RunStatus> status = verdict();
     if (cluster_ != nullptr) status = agreed(status);
     if (status) record_.outcome = {*status, detail_of(*status)};
     return status.has_value();
   }
 
-  std::optional<RunStatus> verdict(const Stopping& stopping) {
-    if (stopping.diverged(measures_)) return RunStatus::diverged;
-    if (!is_druid(config_.method) && setup_.beyond_bound && Stopping::wanders(record_.trace))
-      return RunStatus::diverged;
-    if (stopping.converged(measures_) || objective_converged()) return RunStatus::converged;
-    if (runtime_->round() >= config_.rounds) return RunStatus::round_limit;
+  std::optional<RunStatus> verdict() {
+    const Round round = runtime_->round();
+    if (measured_round_ == round) {
+      if (has_diverged(measures_, record_.trace, !converges_surely())) return RunStatus::diverged;
+      if (stopping_->converged(measures_, estimates_, record_.trace)) return RunStatus::converged;
+      no_minimizer_ = stopping_->has_no_minimizer(measures_);
+      if (no_minimizer_) return RunStatus::round_limit;
+    }
+    if (round >= config_.rounds) return RunStatus::round_limit;
     if (hooks_.interrupted()) return RunStatus::interrupted;
     return std::nullopt;
   }
 
-  /// Where the optimum is not unique, agents agree late along the directions in which the objective
-  /// is flat, and need not: there the objective decides. The network's answer and every agent's own
-  /// model have a gap within the tolerance, by an estimate that needs no optimum.
-  bool objective_converged() {
-    const Round round = runtime_->round();
-    if (config_.tolerance <= 0 || !looks_at_objective(round) || measured_round_ != round)
-      return false;
-    const double goal = config_.tolerance * (record_.trace.front().objective - measures_.objective);
-    const auto before =
-        std::ranges::find(record_.trace, round - rounds_between_looks, &TracePoint::round);
-    if (before == record_.trace.end() || !(before->objective - measures_.objective <= goal))
-      return false;
-    return measurer_.worst_objective(estimates_) - measures_.objective <= goal &&
-           measurer_.estimated_gap(measures_.solution) <= goal;
-  }
-
-  bool looks_at_objective(Round round) const {
-    const bool flat = problem_.reference && !problem_.reference->unique;
-    return flat && round > rounds_between_looks && round % rounds_between_looks == 0;
+  /// Steps on fixed mini-batches, and gradient steps that are longer than is safe, need not.
+  bool converges_surely() const {
+    if (is_druid(config_.method))
+      return config_.sampling != SamplingKind::minibatch ||
+             !config_.method.traits().samples_batches;
+    return !setup_.beyond_bound;
   }
 
   /// All processes must end in the same round: they settle it when they have measured, together.
@@ -136,34 +135,41 @@ class Training {
       case RunStatus::converged:
         return fmt::format("converged in {} rounds", round);
       case RunStatus::round_limit:
+        if (no_minimizer_) return no_minimizer_text(round);
         return fmt::format("stopped at the limit of {} rounds", round);
       default:
         return fmt::format("interrupted after {} rounds", round);
     }
   }
 
-  void play_round(const Stopping& stopping) {
+  /// Names the coefficients that grow most.
+  std::string no_minimizer_text(Round round) const {
+    const Vector sizes = problem_.instance.to_scaled(measures_.solution).cwiseAbs();
+    std::vector<Index> order(static_cast<std::size_t>(problem_.instance.features));
+    std::iota(order.begin(), order.end(), Index{0});
+    std::ranges::stable_sort(order, std::greater<>{}, [&](Index k) { return sizes[k]; });
+    order.resize(std::min<std::size_t>(order.size(), 3));
+    std::string names;
+    for (const Index k : order) {
+      const auto& columns = problem_.instance.columns;
+      names += fmt::format("{}{}", names.empty() ? "" : ", ",
+                           columns ? columns->features[static_cast<std::size_t>(k)]
+                                   : fmt::format("feature {}", k + 1));
+    }
+    return fmt::format(
+        "stopped after {} rounds: there is no minimizer, because the model separates the classes; "
+        "coefficients would grow for ever, most along {}; add --l2 or --l1",
+        round, names);
+  }
+
+  void play_round() {
     const double before = hooks_.seconds();
     runtime_->advance();
     working_seconds_ += hooks_.seconds() - before;
     simulated_seconds_ += runtime_->round_seconds().value_or(0);
-    if (!measures_due() || (!hooks_.trace_wanted && goes_on(stopping))) return;
+    if (!measures_due()) return;
     measure();
     note_round();
-  }
-
-  /// Whether this round cannot be the last, without a pass over the data: agents have not agreed.
-  /// Not measuring such rounds saves a tenth of training on w8a (497 to 448 ms of processor time),
-  /// and more on a9a (209 to 161 ms).
-  /// Divergence is looked for now and then, and in what keeps a trace for other uses.
-  bool goes_on(const Stopping& stopping) {
-    constexpr Round now_and_then = 16;
-    const Round round = runtime_->round();
-    if (cluster_ != nullptr || setup_.beyond_bound || !config_.checkpoint.empty()) return false;
-    if (round >= config_.rounds || round % now_and_then == 0) return false;
-    if (looks_at_objective(round)) return false;
-    const Agreement now = measurer_.agreement(runtime_->estimates());
-    return std::isfinite(now.consensus_error) && !stopping.agreed(now);
   }
 
   bool measures_due() const {
@@ -176,7 +182,7 @@ class Training {
   }
 
   void measure() {
-    estimates_ = runtime_->estimates();
+    estimates_ = user_estimates(runtime_->estimates(), problem_.instance, setup_);
     measures_ = measurer_.measure(estimates_);
     measured_round_ = runtime_->round();
   }
@@ -257,6 +263,25 @@ class Training {
                                                  .regularizer = problem_.instance.regularizer});
     record_.trace.push_back(point);
     hooks_.measured(point);
+    if (record_.agent_trace) trace_agents();
+  }
+
+  void begin_agent_trace() {
+    const auto edges = problem_.instance.graph.edges();
+    record_.agent_trace = AgentTrace{.edges = {edges.begin(), edges.end()},
+                                     .from_optimum = problem_.reference.has_value()};
+    begin_record(record_, problem_, setup_);
+    hooks_.began(record_);
+  }
+
+  void trace_agents() {
+    AgentTrace& trace = *record_.agent_trace;
+    AgentFrame frame{.round = runtime_->round(), .active = runtime_->active_agents()};
+    const Vector center = trace.from_optimum ? problem_.reference->x : mean_of(estimates_.x);
+    for (const Vector& x : estimates_.x) frame.distance.push_back(four_digits((x - center).norm()));
+    frame_keeper_.add(std::move(frame), trace.frames);
+    trace.traffic = runtime_->traffic();
+    hooks_.measured_agents(trace);
   }
 
   double worst_gap() {
@@ -285,15 +310,18 @@ class Training {
   Cluster* cluster_;  ///< null: all agents live in this process
   std::unique_ptr<Runtime> runtime_;
   Measurer measurer_;
-  Estimates estimates_;  ///< as last measured
+  std::optional<StoppingRule> stopping_;  ///< known once the start is measured
+  Estimates estimates_;                   ///< as last measured
   Measures measures_;
   Round measured_round_ = 0;
+  bool no_minimizer_ = false;
   double start_error_ = 0;
   double working_seconds_ = 0;
   double simulated_seconds_ = 0;
   std::vector<ProcessReport> earlier_;  ///< of the part of the run before a checkpoint
   std::string checkpoint_trouble_;      ///< the first, if any
   RunRecord record_;
+  FrameKeeper frame_keeper_;
 };
 
 }  // namespace
@@ -361,11 +389,14 @@ Result<PreparedProblem> prepare(const Config& config, Instance instance) {
   if (Status status = check_start(config, instance); !status) return status.error();
   PreparedProblem problem{.instance = std::move(instance), .reference = {}, .notes = {}};
   if (config.no_reference) return problem;
-  auto reference = solve_reference(*problem.instance.mean, problem.instance.regularizer);
-  if (reference)
+  const Instance& laid_out = problem.instance;
+  auto reference = solve_reference(*laid_out.scaled(laid_out.mean), laid_out.scaled_regularizer());
+  if (reference) {
+    reference->x = laid_out.to_original(reference->x);
     problem.reference = std::move(*reference);
-  else
+  } else {
     problem.notes.push_back("no centralized optimum to compare with: " + reference.error().what);
+  }
   return problem;
 }
 

@@ -18,9 +18,12 @@ struct RunHooks {
   std::function<double()> seconds = [] { return 0.0; };                   ///< a monotonic clock
   std::function<void(std::string_view)> noted = [](std::string_view) {};  ///< before round 1
   std::function<void(const TracePoint&)> measured = [](const TracePoint&) {};
-  /// Somebody looks at the trace. Without, rounds that cannot be the last may be left out of it:
-  /// measuring one takes a pass over all data.
-  bool trace_wanted = true;
+  /// Somebody looks at single agents: the record has an AgentTrace.
+  bool agents_wanted = false;
+  /// Before round 1: a record without results. Not called in asynchronous runs of a cluster.
+  std::function<void(const RunRecord&)> began = [](const RunRecord&) {};
+  /// After `measured`, if agents are wanted: the trace up to this round.
+  std::function<void(const AgentTrace&)> measured_agents = [](const AgentTrace&) {};
   std::function<void(double)> pause = [](double) {};  ///< for so many seconds
   std::function<bool()> interrupted = [] { return false; };
 };

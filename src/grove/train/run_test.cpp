@@ -28,18 +28,24 @@ bool mentions(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST(Run, StopsInTheFirstRoundThatMeetsTheTolerance) {
-  const RunRecord record = must_run(small());
-  EXPECT_EQ(record.outcome.status, RunStatus::converged);
-  const double first = record.trace.front().stationarity;
-  const double last = record.trace.back().stationarity;
-  const double before = record.trace[record.trace.size() - 2].stationarity;
-  const double norm = record.solution.norm();
-  EXPECT_LE(last, 1e-6 * first);
-  EXPECT_LE(record.trace.back().consensus_error, 1e-6 * norm * 1.001);
-  EXPECT_TRUE(before > 1e-6 * first ||
-              record.trace[record.trace.size() - 2].consensus_error > 1e-6 * norm * 0.999);
-  EXPECT_EQ(record.outcome.rounds, record.trace.back().round);
+// The gap is to the centralized optimum, which the stopping rule does not look at.
+TEST(Run, StopsWhenTheGapIsCertified) {
+  Config config = small();
+  for (const double tolerance : {1e-3, 1e-6, 1e-12}) {
+    config.tolerance = tolerance;
+    const RunRecord record = must_run(config);
+    EXPECT_EQ(record.outcome.status, RunStatus::converged) << tolerance;
+    const double optimum = record.reference->objective;
+    EXPECT_LE(*record.trace.back().objective_gap, tolerance * optimum + 1e-15);
+    EXPECT_LE(*record.trace.back().worst_gap, 4 * tolerance * optimum + 1e-15);
+    ASSERT_TRUE(record.outcome.gap_bound);
+    EXPECT_LE(*record.outcome.gap_bound, tolerance);
+    EXPECT_GE(*record.outcome.gap_bound * optimum, *record.trace.back().objective_gap - 1e-15);
+    EXPECT_EQ(record.outcome.rounds, record.trace.back().round);
+    config.no_reference = true;
+    EXPECT_EQ(must_run(config).outcome.gap_bound, record.outcome.gap_bound);
+    config.no_reference = false;
+  }
 }
 
 TEST(Run, WithToleranceZeroGoesToTheRoundLimit) {
@@ -73,23 +79,6 @@ TEST(Run, MeasuresEveryFewRoundsAndTheLast) {
   std::vector<Round> rounds;
   for (const TracePoint& point : must_run(config).trace) rounds.push_back(point.round);
   EXPECT_EQ(rounds, (std::vector<Round>{0, 4, 8, 10}));
-}
-
-TEST(Run, EndsTheSameWayWhetherOrNotATraceIsWanted) {
-  Config config = small();
-  config.penalty = {};  // auto
-  for (const double tolerance : {1e-2, 1e-6}) {
-    config.tolerance = tolerance;
-    const RunRecord with_trace = must_run(config);
-    RunHooks hooks;
-    hooks.trace_wanted = false;
-    const RunRecord without_trace = must_run(config, hooks);
-    EXPECT_EQ(without_trace.outcome.rounds, with_trace.outcome.rounds);
-    EXPECT_EQ(without_trace.solution, with_trace.solution);
-    EXPECT_EQ(without_trace.objective, with_trace.objective);
-    EXPECT_LT(without_trace.trace.size(), with_trace.trace.size());
-    EXPECT_EQ(without_trace.trace.back().round, with_trace.trace.back().round);
-  }
 }
 
 TEST(Run, AnInterruptEndsItWithWhatWasDone) {
@@ -203,8 +192,8 @@ TEST(Run, ByDefaultGoesTheSameWayWhateverTheUnitsBesideAnIntercept) {
     EXPECT_EQ(record->outcome.status, RunStatus::converged) << scale;
     traces.push_back(record->trace);
   }
-  ASSERT_GT(traces[0].size(), 20u);
-  for (std::size_t k = 0; k <= 20; ++k)
+  ASSERT_GT(traces[0].size(), 10u);
+  for (std::size_t k = 0; k <= 10; ++k)
     for (const auto& trace : traces)
       EXPECT_NEAR(*trace.at(k).objective_gap, *traces[0][k].objective_gap,
                   1e-3 * *traces[0][k].objective_gap)

@@ -106,6 +106,7 @@ TEST(SimulatedTime, FreeRunningAgentsFindTheOptimumAndDoNotWaitForTheSlowOne) {
   config.link = LinkKind::edge;
   config.latency = "1e-6";
   config.rounds = 2000;
+  config.tolerance = 1e-12;
   Config free = config;
   free.free_running = true;
   const RunRecord record = must_run(free);

@@ -1,56 +1,65 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
+#include <optional>
 #include <span>
 
+#include "grove/problem/certificate.h"
 #include "grove/record/record.h"
+#include "grove/setup/instance.h"
 #include "grove/train/measures.h"
 
 namespace grove {
 
-/// When a run is over, judged from measures alone. All scales are the problem's own, so that the
-/// rule does not change when features or losses are rescaled; the first step's length is there for
-/// problems whose answer is zero.
-class Stopping {
+/// When a run has converged: the relative objective gap of the network's answer is certified to be
+/// at most the tolerance, and no agent's model is farther from the answer, in the metric of the
+/// Hessian (docs/reference/certificate.md). Neither changes with the units of columns. A gap is
+/// relative to the optimum, or to 1e-7 of the objective at the start where the optimum is smaller.
+///
+/// A regularizer that is not separable has no certificate: there a run has converged at rest.
+class StoppingRule {
  public:
-  Stopping(double tolerance, const Measures& start) : tolerance_(tolerance), start_(start) {}
+  StoppingRule(const Instance& instance, double tolerance, const Measures& start);
 
-  bool converged(const Measures& now) const {
-    return tolerance_ > 0 &&
-           now.stationarity <=
-               std::max(tolerance_ * start_.stationarity, rounding * start_.stationarity_bound) &&
-           agreed({now.consensus_error, now.mean_norm});
-  }
+  /// Judges the last measured round. A certificate takes a Hessian over all data, so that it is
+  /// tried only where the objective has nearly come to rest, and in every sixteenth part of a run.
+  /// The rounds depend on the trace alone: a run that goes on from a checkpoint stops as it would
+  /// have without.
+  bool converged(const Measures& now, const Estimates& estimates,
+                 std::span<const TracePoint> trace);
 
-  /// Nothing has converged without it.
-  bool agreed(const Agreement& now) const {
-    return now.consensus_error <= std::max(tolerance_ * std::max(now.mean_norm, start_.step_length),
-                                           rounding * start_.step_bound);
-  }
+  /// Without a certificate: the stationarity relative to its value at the start, and the consensus
+  /// error relative to the norm of the mean, are within the tolerance.
+  bool at_rest(const Measures& now) const;
 
-  /// Iterates overflowed, or the objective is a million times its start: no run comes back.
-  bool diverged(const Measures& now) const {
-    return !now.finite || now.objective > 1e6 * std::abs(start_.objective);
-  }
-
-  /// For steps that are not guaranteed to converge: the objective was above its start in each of
-  /// the last hundred measured rounds. Bounded gradients keep such a run from overflowing.
-  static bool wanders(std::span<const TracePoint> trace) {
-    constexpr std::size_t patience = 100;
-    return trace.size() > patience &&
-           std::ranges::all_of(trace.last(patience), [&](const TracePoint& point) {
-             return point.objective > trace.front().objective;
-           });
-  }
+  /// The certified relative gap of the answer, as measured last; nothing without a certificate.
+  std::optional<double> gap_bound(const Measures& now);
+  /// Whether the answer, as measured last, shows that there is no minimizer: the objective falls
+  /// for ever along it, as where a logistic model separates the classes.
+  bool has_no_minimizer(const Measures& now) const;
+  /// Whether the answer of the last certificate is one of many.
+  bool is_flat() const { return flat_; }
 
  private:
-  /// What is left at an optimum, as a share of what the terms of a sum are.
-  static constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();
+  bool separable() const { return instance_.regularizer.separable(); }
+  double least(double value) const;
+  bool is_worth_a_look(const Measures& now, std::span<const TracePoint> trace) const;
+  void certify(const Measures& now);
+  bool agents_agree(const Measures& now, const Estimates& estimates);
 
+  const Instance& instance_;
   double tolerance_;
   Measures start_;
+  std::shared_ptr<const Objective> mean_;  ///< in scaled coordinates, as all that follows
+  Regularizer regularizer_;
+  Certifier certifier_;
+  std::optional<Certificate> last_;
+  Vector certified_;  ///< the answer of the last certificate, in the user's coordinates
+  bool flat_ = false;
 };
+
+/// A verdict on the future. Iterates have overflowed, or in each of the last rounds the objective
+/// was above a multiple of that at the start: a million times, or once with steps that are not
+/// guaranteed to converge.
+bool has_diverged(const Measures& now, std::span<const TracePoint> trace, bool beyond_bound);
 
 }  // namespace grove

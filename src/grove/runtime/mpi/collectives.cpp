@@ -119,6 +119,7 @@ Estimates all_estimates(MPI_Comm processes, std::span<const std::unique_ptr<Agen
 std::vector<AgentReport> all_reports(MPI_Comm processes,
                                      std::span<const std::unique_ptr<Agent>> own) {
   // Of each agent two counts and its events, three words each; a double holds all counts exactly.
+  // Then the numbers of its certificate, after their count.
   std::vector<double> words;
   for (const AgentReport& report : reports_of(own)) {
     words.push_back(static_cast<double>(report.broadcasts));
@@ -126,6 +127,9 @@ std::vector<AgentReport> all_reports(MPI_Comm processes,
     for (const AgentEvent& event : report.events)
       words.insert(words.end(), {static_cast<double>(event.round), static_cast<double>(event.kind),
                                  event.value});
+    words.push_back(report.certificate ? AnswerCertificate::size : 0);
+    if (report.certificate)
+      for (const double number : report.certificate->numbers()) words.push_back(number);
   }
   words = gather(processes, words);
   std::vector<AgentReport> all;
@@ -137,6 +141,11 @@ std::vector<AgentReport> all_reports(MPI_Comm processes,
       event.round = static_cast<Round>(*word++);
       event.kind = static_cast<AgentEvent::Kind>(*word++);
       event.value = *word++;
+    }
+    if (*word++ > 0) {
+      report.certificate = AnswerCertificate::from(
+          std::span<const double, AnswerCertificate::size>(&*word, AnswerCertificate::size));
+      word += AnswerCertificate::size;
     }
   }
   return all;

@@ -1,0 +1,165 @@
+#include "grove/problem/certificate.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+#include <Eigen/Cholesky>
+
+#include "grove/problem/reference.h"
+
+namespace grove {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr Index largest_stored = 2000;  ///< coefficients; beyond, products with the Hessian
+/// Of the Hessian's diagonal: keeps the model's minimizer defined along flat directions.
+constexpr double damping = 1e-13;
+/// Of the usual second derivative of a loss, which is the scale of a diagonal entry in scaled
+/// coordinates: smaller entries are damped as if they were this large.
+constexpr double smallest_entry = 1e-3;
+constexpr int refinements = 3;  ///< of the step, against damping and rounding
+
+struct Range {
+  double low, high;
+};
+
+/// The subgradients of one coordinate of r at u.
+Range subgradients(const Regularizer& r, Index k, double u) {
+  if (k >= r.regularized) return {0, 0};
+  const double l1 = r.l1_at(k);
+  Range range{u > 0 ? l1 : -l1, u < 0 ? -l1 : l1};
+  if (u <= r.low_at(k)) range.low = -infinity;
+  if (u >= r.high_at(k)) range.high = infinity;
+  return range;
+}
+
+}  // namespace
+
+Certifier::Certifier(const Objective& f, const Regularizer& r)
+    : f_(f), r_(r), usual_entry_(f.largest_second_derivative()) {}
+
+/// The quadratic model at x, once the gradient and a stored Hessian are known.
+void Certifier::model_f(const Vector& x) {
+  if (x.size() <= largest_stored) {
+    const double least = std::max(smallest_entry * usual_entry_, 1e-200);
+    damping_ = damping * hessian_.diagonal().cwiseMax(least);
+    smoothness_ = std::max(hessian_.diagonal().sum(), least);
+    damped_ = std::make_unique<DenseHessian>(hessian_, damping_);
+    return;
+  }
+  smoothness_ = f_.smoothness() > 0 ? f_.smoothness() : 1;
+  damping_ = Vector::Constant(x.size(), damping * smoothness_);
+  damped_ = std::make_unique<ProductHessian>(
+      f_, x, ProductHessian::Bounds{.smoothness = smoothness_, .damping = damping * smoothness_});
+}
+
+void Certifier::hessian_times(const Vector& direction, Vector& product) const {
+  if (direction.size() <= largest_stored) {
+    product = hessian_ * direction;
+    return;
+  }
+  damped_->times(direction, product);
+  product -= damping_.cwiseProduct(direction);
+}
+
+/// Of r at x above its tangent plane at the target, whose slope is the subgradient nearest to what
+/// the model's slope asks for. What is missing counts twice along the way to the minimizer of the
+/// damped model, which is at most the residual over the damping farther than the target.
+double Certifier::subgradient_gap(const Vector& x, const Vector& target,
+                                  const Vector& slope) const {
+  double sum = 0;
+  for (Index k = 0; k < x.size(); ++k) {
+    const Range range = subgradients(r_, k, target[k]);
+    const double subgradient = std::clamp(-slope[k], range.low, range.high);
+    const double step = target[k] - x[k];
+    if (k < r_.regularized)
+      sum +=
+          std::max(0.0, r_.l1_at(k) * (std::abs(x[k]) - std::abs(target[k])) + subgradient * step);
+    const double missing = -slope[k] - subgradient;
+    const double residual = missing - damping_[k] * step;
+    sum += 2 * std::abs(missing) * (std::abs(step) + std::abs(residual) / damping_[k]);
+  }
+  return sum;
+}
+
+/// Moves the target from x to the minimizer of the model, and returns the subgradient gap there.
+double Certifier::minimize_model(const Vector& x, Vector& target) {
+  target = x;
+  Vector slope = gradient_, product;  // the slope is that of f's model at the target
+  double least = infinity;
+  for (int k = 0; k <= refinements; ++k) {
+    const double residual = stationarity(target, slope, r_, smoothness_);
+    const Vector next = minimize({.center = target,
+                                  .gradient = slope,
+                                  .hessian = *damped_,
+                                  .regularizer = r_,
+                                  .smoothness = smoothness_,
+                                  .tolerance = 1e-8 * residual},
+                                 model_scratch_);
+    if (!next.allFinite()) break;
+    hessian_times(next - x, product);
+    product += gradient_;
+    const double gap = subgradient_gap(x, next, product);
+    if (!(gap < least)) break;
+    least = gap;
+    target = next;
+    slope = product;
+  }
+  return least;
+}
+
+Certificate Certifier::at(const Vector& x) {
+  assert(r_.separable());
+  Certificate result{.value = 0, .gap = infinity, .exact = false, .step = Vector::Zero(x.size())};
+  const bool stored = x.size() <= largest_stored;
+  result.value = r_.value(x) +
+                 f_.evaluate(x, Batch::all(), &gradient_, stored ? &hessian_ : nullptr, scratch_);
+  if (!std::isfinite(result.value) || !gradient_.allFinite()) return result;
+  model_f(x);
+  Vector target;
+  const double slack = minimize_model(x, target);
+  result.step = target - x;
+  result.decrement = r_.value(x) - r_.value(target) - gradient_.dot(result.step);
+  if (const auto gap = f_.fenchel_gap(x, result.step)) {
+    result.exact = true;
+    result.gap = std::min(*gap + slack, result.value);  // no value is negative
+    return result;
+  }
+  const double after =
+      r_.value(target) + f_.evaluate(target, Batch::all(), nullptr, nullptr, scratch_);
+  // The difference of two values has their rounding errors.
+  constexpr double rounding = 1e-14;
+  if (result.value - after <= result.decrement + rounding * std::abs(result.value))
+    result.gap = result.decrement;
+  return result;
+}
+
+double Certifier::distance(const Vector& x, const Vector& y) {
+  Vector product;
+  const Vector difference = y - x;
+  hessian_times(difference, product);
+  return 0.5 * difference.dot(product);
+}
+
+Vector Certifier::hessian_diagonal() const { return hessian_.diagonal(); }
+
+bool Certifier::is_flat(const Vector& x) const {
+  constexpr Index most = 500;         // the factorization is cubic
+  constexpr double rounding = 1e-11;  // of a pivot, relative to its diagonal entry
+  std::vector<Index> free;
+  for (Index k = 0; k < x.size(); ++k) {
+    const Range range = subgradients(r_, k, x[k]);
+    if (range.low == range.high) free.push_back(k);
+  }
+  if (hessian_.size() == 0 || free.empty() || static_cast<Index>(free.size()) > most) return false;
+  Matrix block = hessian_(free, free);
+  const Vector diagonal = block.diagonal();
+  if (!(diagonal.minCoeff() > 0)) return true;
+  const Vector scale = diagonal.cwiseSqrt().cwiseInverse();
+  block = scale.asDiagonal() * block * scale.asDiagonal();
+  return !(Eigen::LDLT<Matrix>(block).vectorD().minCoeff() > rounding);
+}
+
+}  // namespace grove

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+
+#include "grove/problem/objective.h"
+#include "grove/problem/quadratic_model.h"
+#include "grove/problem/regularizer.h"
+
+namespace grove {
+
+/// How far a point can be above the minimum of f + r.
+struct Certificate {
+  double value = 0;  ///< f + r at the point
+  /// value - minimum is at most this; infinite where nothing is known. The bound is a duality gap,
+  /// which does not change with the units of the columns.
+  double gap = 0;
+  bool exact = false;    ///< false: an estimate from the quadratic model of f, without a conjugate
+  Vector step;           ///< to the minimizer of the quadratic model, of scaled coordinates too
+  double decrement = 0;  ///< what the step decreases f + r by, to first order
+};
+
+/// Bounds gaps by a duality gap. The dual point is the slopes of all samples after a proximal
+/// Newton step: they satisfy the dual constraints but for rounding, which is added to the bound
+/// (docs/reference/certificate.md). One bound takes a Hessian over all data and two passes.
+class Certifier {
+ public:
+  /// Borrows both. `r` is separable.
+  Certifier(const Objective& f, const Regularizer& r);
+
+  Certificate at(const Vector& x);
+
+  /// (y - x)'H(y - x)/2, H being the Hessian of the last certificate at x.
+  double distance(const Vector& x, const Vector& y);
+  /// The diagonal of that Hessian; empty beyond the dimension up to which it is stored.
+  Vector hessian_diagonal() const;
+  /// Whether f + r has a line of minimizers, judged from that Hessian up to 500 coefficients.
+  bool is_flat(const Vector& x) const;
+
+ private:
+  void model_f(const Vector& x);
+  void hessian_times(const Vector& direction, Vector& product) const;
+  double subgradient_gap(const Vector& x, const Vector& target, const Vector& slope) const;
+  double minimize_model(const Vector& x, Vector& target);
+
+  const Objective& f_;
+  const Regularizer& r_;
+  Matrix hessian_;                        ///< where it is stored
+  std::unique_ptr<ModelHessian> damped_;  ///< of the quadratic model
+  double usual_entry_;                    ///< of the diagonal of a Hessian; 0: not known
+  double smoothness_ = 1;
+  Vector gradient_, damping_;
+  ObjectiveScratch scratch_;
+  QuadraticScratch model_scratch_;
+};
+
+}  // namespace grove
