@@ -1,3 +1,4 @@
+#include <cassert>
 #include <cstdio>
 #include <memory>
 
@@ -5,6 +6,7 @@
 #include "grove/base/printable.h"
 #include "grove/record/json_format.h"
 #include "grove/record/summary.h"
+#include "grove/setup/loss_option.h"
 #include "grove/train/run.h"
 #include "memory.h"
 #include "outputs.h"
@@ -20,8 +22,13 @@ struct TrainSettings {
 };
 
 Model model_of(const Config& config, const RunRecord& record) {
+  Loss loss = config.loss;
+  if (std::holds_alternative<HuberLoss>(loss)) {  // in the units of the targets
+    [[maybe_unused]] const Status known = loss_option(loss).set(record.problem.loss);
+    assert(known);
+  }
   Model model{.version = record.version,
-              .loss = config.loss,
+              .loss = std::move(loss),
               .coefficients = record.solution.head(static_cast<Index>(record.problem.features)),
               .labels = record.problem.labels,
               .columns = record.problem.columns,

@@ -27,9 +27,11 @@ struct Counts {
 struct Settings {
   std::uint64_t first = 1, count = 2000;
   bool verbose = false, trace = false;
+  bool tree_newton = false;
 };
 
-Result<RunRecord> train(const robustness::Instance& instance, const std::string& partition) {
+Result<RunRecord> train(const robustness::Instance& instance, bool tree_newton,
+                        const std::string& partition) {
   const oracle::Task& task = instance.task;
   std::ofstream file(partition);
   for (const std::uint32_t agent : instance.agents) file << agent << '\n';
@@ -41,13 +43,17 @@ Result<RunRecord> train(const robustness::Instance& instance, const std::string&
   if (!problem) return problem.error();
   Options options = instance.options;
   options.partition = partition;
+  if (tree_newton) {
+    options.method = Method::tree_newton;
+    options.penalty = Options().penalty;
+  }
   return run(*problem, options);
 }
 
 void judge(std::uint64_t seed, const Settings& settings, const std::string& partition,
            Counts& counts) {
   const robustness::Instance instance = robustness::draw(seed);
-  const auto record = train(instance, partition);
+  const auto record = train(instance, settings.tree_newton, partition);
   ++counts.runs;
   if (!record) {
     ++counts.refused;
@@ -108,6 +114,7 @@ int main(int argc, char** argv) {
   CLI::App app{"False claims, convergence and divergence on random tables."};
   app.add_option("--first", settings.first, "first seed (1)");
   app.add_option("--count", settings.count, "how many instances (2000)");
+  app.add_flag("--tree-newton", settings.tree_newton, "by Newton steps on sums over a tree");
   app.add_flag("--verbose", settings.verbose, "a line for every run that did not converge");
   app.add_flag("--trace", settings.trace, "every measured round of every run");
   app.add_flag("--check", strict,

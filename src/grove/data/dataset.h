@@ -34,6 +34,8 @@ struct ReadOptions {
   /// if it has that number of columns, none of them named as a label is; a LIBSVM line if it begins
   /// with index:value. 0: every file has labels.
   std::size_t model_features = 0;
+  /// Of a LIBSVM file. 0: up to the largest index, which must not be one line's alone by far.
+  std::size_t features = 0;
   int threads = 0;  ///< that parse at once; 0: as many as the process may use
 };
 

@@ -86,7 +86,8 @@ Complaint parse_feature(Cursor& cursor, std::int32_t& previous_index, RowBlock& 
   return std::nullopt;
 }
 
-Complaint parse_line(std::string_view line, Labels labels, RowBlock& rows) {
+Complaint parse_line(std::string_view line, Labels labels, RowBlock& rows,
+                     std::int32_t& previous_index) {
   Cursor cursor{line.data(), line.data() + line.size()};
   cursor.skip_blanks();
   if (cursor.at_line_end()) return std::nullopt;
@@ -96,7 +97,6 @@ Complaint parse_line(std::string_view line, Labels labels, RowBlock& rows) {
       return "expected a label that is a finite number, found " + found(cursor);
     label = std::numeric_limits<double>::quiet_NaN();
   }
-  std::int32_t previous_index = 0;
   for (cursor.skip_blanks(); !cursor.at_line_end(); cursor.skip_blanks()) {
     Complaint complaint = parse_feature(cursor, previous_index, rows);
     if (complaint) return complaint;
@@ -111,8 +111,9 @@ ParsedBlock parse_libsvm(std::string_view text, RowBlock memory, Labels labels) 
   ParsedBlock parsed{.rows = std::move(memory)};
   parsed.rows.clear();
   while (!text.empty() && !parsed.complaint) {
-    parsed.complaint = parse_line(take_line(text), labels, parsed.rows);
-    ++parsed.lines;
+    std::int32_t largest = 0;
+    parsed.complaint = parse_line(take_line(text), labels, parsed.rows, largest);
+    parsed.widest.add({.index = largest, .line = ++parsed.lines});
   }
   return parsed;
 }

@@ -127,6 +127,32 @@ TEST(LibsvmReader, AcceptsTheLargestIndexWithoutStoringWhatIsNotThere) {
   EXPECT_EQ(dataset->samples.dimension(), 100000000);
 }
 
+// One line's index is far above all others: a digit too many, or --features says otherwise.
+TEST(LibsvmReader, QuestionsAnIndexThatIsOneLinesAlone) {
+  const std::string text = "0 1:1 22:1\n# comment\n1 2:1 100000000:1\n0 21:3\n";
+  const auto refused = read_libsvm_text(text, "d.svm", TargetKind::number);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(
+      refused.error().text(),
+      "d.svm:3: index 100000000 is far above those of all other lines, which end at 22; if it "
+      "is right, expected --features 100000000");
+  const auto meant = read_libsvm_text(text, "d.svm", TargetKind::number, {.features = 100'000'000});
+  ASSERT_TRUE(meant) << meant.error().text();
+  EXPECT_EQ(meant->samples.dimension(), 100'000'000);
+  const auto small = read_libsvm_text(text, "d.svm", TargetKind::number, {.features = 30});
+  ASSERT_FALSE(small);
+  EXPECT_EQ(small.error().text(),
+            "d.svm:3: expected indices up to 30, the --features given, found 100000000");
+  EXPECT_TRUE(read_libsvm_text("0 1:1 100000000:1\n1 99999999:1\n", "d", TargetKind::number));
+}
+
+// --features adds columns that no line has.
+TEST(LibsvmReader, HasAsManyFeaturesAsGiven) {
+  const auto wide = read_libsvm_text("0 1:1\n1 3:1\n", "d", TargetKind::number, {.features = 7});
+  ASSERT_TRUE(wide);
+  EXPECT_EQ(wide->samples.dimension(), 7);
+}
+
 TEST(Labels, AnyTwoValuesBecomeZeroAndOneBySize) {
   const auto dataset = read("2 1:1\n-3.5 1:2\n2 1:3\n", TargetKind::two_classes);
   ASSERT_TRUE(dataset);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 
+#include <fmt/format.h>
 #include <oneapi/tbb/concurrent_queue.h>
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_pipeline.h>
@@ -33,6 +34,9 @@ class BlockPipeline {
  public:
   BlockPipeline(BlockSource& blocks, const Format& format, const std::string& source)
       : blocks_(blocks), format_(format), source_(source) {}
+
+  /// Of all lines read by run().
+  const WidestLine& widest() const { return widest_; }
 
   Result<std::vector<GatheredRows>> run() {
     if (Status status = take_first(); !status) return status.error();
@@ -92,6 +96,9 @@ class BlockPipeline {
 
   void collect(Piece piece) {
     if (error_) return;
+    WidestLine widest = piece->parsed.widest;
+    widest.line += lines_;
+    widest_.add(widest);
     lines_ += piece->parsed.lines;
     if (!piece->block)
       error_ = piece->block.error();
@@ -108,6 +115,7 @@ class BlockPipeline {
   const std::string& source_;
   std::optional<Result<TextBlock>> first_;  ///< until it is on its way
   std::size_t lines_ = 0;                   ///< of the header and of the blocks collected
+  WidestLine widest_;
   std::vector<GatheredRows> rows_;
   tbb::concurrent_queue<Piece> used_;  ///< collected; the memory of their rows is warm
   std::optional<Error> error_;         ///< the first in the file
@@ -124,14 +132,36 @@ Result<Dataset> classified(Dataset dataset, TargetKind kind) {
   return dataset;
 }
 
+/// Questions an index that is one line's alone and far above all others: probably a digit too many,
+/// for which every agent would take gigabytes.
+Status check_width(const std::string& source, const WidestLine& widest, std::size_t features) {
+  constexpr std::int32_t harmless = 1'000'000, far = 100;
+  const auto largest = static_cast<std::size_t>(widest.index);
+  if (features > 0 && largest > features)
+    return line_error(source, widest.line,
+                      fmt::format("expected indices up to {}, the --features given, found {}",
+                                  features, widest.index));
+  if (features > 0 || widest.index < harmless || widest.others == 0 ||
+      widest.index / far < widest.others)
+    return success();
+  return line_error(source, widest.line,
+                    fmt::format("index {} is far above those of all other lines, which end at {}; "
+                                "if it is right, expected --features {}",
+                                widest.index, widest.others, widest.index));
+}
+
 /// With targets as the file has them.
-Result<Dataset> read_all(BlockSource& blocks, const std::string& source, int threads,
+Result<Dataset> read_all(BlockSource& blocks, const std::string& source, const ReadOptions& options,
                          const Format& format) {
   const int most = tbb::info::default_concurrency();  // more would only take turns
-  tbb::task_arena arena(threads > 0 ? std::min(threads, most) : most);
+  tbb::task_arena arena(options.threads > 0 ? std::min(options.threads, most) : most);
   return arena.execute([&]() -> Result<Dataset> {
-    Result<std::vector<GatheredRows>> rows = BlockPipeline(blocks, format, source).run();
+    BlockPipeline pipeline(blocks, format, source);
+    Result<std::vector<GatheredRows>> rows = pipeline.run();
     if (!rows) return rows.error();
+    if (options.model_features == 0)
+      if (Status status = check_width(source, pipeline.widest(), options.features); !status)
+        return status.error();
     Result<Samples> samples = assemble(source, std::move(*rows));
     if (!samples) return samples.error();
     return Dataset{.source = source, .samples = std::move(*samples)};
@@ -144,7 +174,10 @@ Result<Dataset> read_libsvm(BlockSource& blocks, const std::string& source, Targ
   const auto parse = [labels](std::string_view text, RowBlock memory) {
     return parse_libsvm(text, std::move(memory), labels);
   };
-  auto dataset = read_all(blocks, source, options.threads, Format{{}, parse});
+  auto dataset = read_all(blocks, source, options, Format{{}, parse});
+  const auto features = static_cast<Index>(options.features);
+  if (dataset && features > dataset->samples.dimension())
+    dataset->samples = widen(std::move(dataset->samples), features);
   return dataset ? classified(std::move(*dataset), kind) : dataset;
 }
 
@@ -166,7 +199,7 @@ Result<Dataset> read_csv(BlockSource& blocks, const std::string& source, TargetK
   const auto parse = [&](std::string_view text, RowBlock memory) {
     return parse_csv(text, header, std::move(memory));
   };
-  auto dataset = read_all(blocks, source, options.threads, Format{take_header, parse});
+  auto dataset = read_all(blocks, source, options, Format{take_header, parse});
   if (!dataset) return dataset;
   dataset->columns = header.columns();
   if (!header.texts) return classified(std::move(*dataset), kind);

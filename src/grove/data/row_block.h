@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,9 +42,26 @@ struct RowBlock {
   }
 };
 
+/// The largest index of any line, and of all other lines.
+struct WidestLine {
+  std::int32_t index = 0, others = 0;
+  std::size_t line = 0;  ///< from 1
+
+  void add(const WidestLine& next) {
+    if (next.index > index) {
+      others = std::max(index, next.others);
+      index = next.index;
+      line = next.line;
+    } else {
+      others = std::max(others, next.index);
+    }
+  }
+};
+
 /// What a parser made of whole lines of text.
 struct ParsedBlock {
   RowBlock rows;
+  WidestLine widest;                     ///< of LIBSVM text; lines count from the block's first
   std::size_t lines = 0;                 ///< read so far, blank ones and comments included
   std::optional<std::string> complaint;  ///< what is wrong with the last of them; it ends the block
 };

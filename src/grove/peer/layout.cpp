@@ -88,6 +88,14 @@ Status resolve_penalty(Config& config, const Plan& plan) {
   return success();
 }
 
+/// A delta in units of the targets' scale depends on all shards and is resolved here.
+void resolve_loss(Config& config, const Plan& plan) {
+  std::vector<double> scales;
+  for (const auto& rows : plan.shards)
+    scales.push_back(log_target_scale(take_rows(plan.data.samples, rows).targets));
+  config.loss = in_target_units(config.loss, scales);
+}
+
 /// Every peer chooses the same method by itself. Here the choice only decides whether links need a
 /// penalty.
 bool will_sum_over_tree(const Config& config, const Plan& plan) {
@@ -269,6 +277,7 @@ Result<Layout> make_layout(const LayoutOptions& given) {
     if (Status status = check(options.training); !status) return status.error();
   auto plan = make_plan(options.training);
   if (!plan) return plan.error();
+  resolve_loss(options.training, *plan);
   if (!will_sum_over_tree(options.training, *plan))
     if (Status status = resolve_penalty(options.training, *plan); !status) return status.error();
   if (Status status = make_folder(options.out); !status) return status.error();

@@ -259,6 +259,10 @@ Status check(const PeerConfig& config) {
     return Error{"", fmt::format("method: {} needs lock-step rounds; expected auto, tree-newton or "
                                  "one of the DRUID family",
                                  config.training.method.name())};
+  if (const auto* huber = std::get_if<HuberLoss>(&config.training.loss))
+    if (huber->of_target_scale)
+      return Error{"",
+                   "loss: peers do not agree on a scale of their targets; expected huber:DELTA"};
   const bool masked = config.training.sums == SumsKind::masked;
   if (masked && !config.training.method.traits().sums_over_tree)
     return Error{"", fmt::format("sums: masked needs method = \"tree-newton\"; {} sends its own "

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "grove/base/text.h"
+#include "grove/problem/column_scaling.h"
 
 namespace grove {
 namespace {
@@ -21,6 +22,16 @@ Result<Loss> make_huber(std::string_view arguments) {
   const auto delta = parse_double(arguments);
   if (delta && *delta > 0 && std::isfinite(*delta)) return Loss(HuberLoss{*delta});
   return Error{"", "expected huber or huber:DELTA with DELTA above 0"};
+}
+
+Result<Loss> make_scaled_huber(std::string_view arguments) {
+  HuberLoss loss{.of_target_scale = true};
+  if (arguments.empty()) return Loss(loss);
+  const auto multiple = parse_double(arguments);
+  if (!multiple || !(*multiple > 0) || !std::isfinite(*multiple))
+    return Error{"", "expected huber-scaled or huber-scaled:K with K above 0"};
+  loss.delta = *multiple;
+  return Loss(loss);
 }
 
 Result<Loss> make_negative_binomial(std::string_view arguments) {
@@ -60,7 +71,9 @@ struct LeastValue {
 struct NameOf {
   std::string operator()(const LogisticLoss&) const { return "logistic"; }
   std::string operator()(const SquaredLoss&) const { return "squared"; }
-  std::string operator()(const HuberLoss& huber) const { return "huber:" + exact(huber.delta); }
+  std::string operator()(const HuberLoss& huber) const {
+    return (huber.of_target_scale ? "huber-scaled:" : "huber:") + exact(huber.delta);
+  }
   std::string operator()(const PoissonLoss&) const { return "poisson"; }
   std::string operator()(const GammaLoss&) const { return "gamma"; }
   std::string operator()(const NegativeBinomialLoss& loss) const {
@@ -76,6 +89,7 @@ std::vector<LossEntry> built_in_losses() {
   return {plain<LogisticLoss>("logistic"),
           plain<SquaredLoss>("squared"),
           {"huber", "huber[:DELTA]", make_huber},
+          {"huber-scaled", "huber-scaled[:K]", make_scaled_huber},
           plain<PoissonLoss>("poisson"),
           plain<GammaLoss>("gamma"),
           {"negative-binomial", "negative-binomial:THETA", make_negative_binomial},
@@ -115,5 +129,25 @@ std::optional<std::string> target_complaint(const Loss& loss, double target) {
 }
 
 std::string name_of(const Loss& loss) { return std::visit(NameOf{}, loss); }
+
+double log_target_scale(const Vector& targets) {
+  const std::vector<double> numbers(targets.begin(), targets.end());
+  if (numbers.empty()) return std::nan("");
+  const double scale = robust_spread(numbers, median_of(numbers));
+  return scale > 0 ? std::log(scale) : std::nan("");
+}
+
+Loss in_target_units(const Loss& loss, std::span<const double> log_target_scales) {
+  const auto* huber = std::get_if<HuberLoss>(&loss);
+  if (huber == nullptr || !huber->of_target_scale) return loss;
+  double sum = 0;
+  int scales = 0;
+  for (const double logarithm : log_target_scales) {
+    if (std::isnan(logarithm)) continue;
+    sum += logarithm;
+    ++scales;
+  }
+  return HuberLoss{.delta = huber->delta * (scales > 0 ? std::exp(sum / scales) : 1)};
+}
 
 }  // namespace grove

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "grove/base/result.h"
+#include "grove/base/types.h"
 
 namespace grove {
 
@@ -66,6 +68,8 @@ struct SquaredLoss {
 /// Quadratic for residuals up to delta, linear beyond: robust regression.
 struct HuberLoss {
   double delta = 1.35;
+  /// Delta is a multiple of the targets' robust scale, which in_target_units() puts in.
+  bool of_target_scale = false;
   LossPoint at(double margin, double target) const {
     const double residual = margin - target;
     if (std::abs(residual) <= delta) return {0.5 * residual * residual, residual, 1.0};
@@ -199,5 +203,12 @@ std::vector<LossEntry> built_in_losses();
 
 /// A loss as --loss takes it.
 std::string name_of(const Loss& loss);
+
+/// The logarithm of the robust scale of one agent's targets: 1.4826 times the median distance from
+/// their median. NaN where all targets are equal.
+double log_target_scale(const Vector& targets);
+/// The loss with delta in the units of the targets. The scale is the geometric mean of the agents'
+/// scales, NaN left out, and 1 where there are none.
+Loss in_target_units(const Loss& loss, std::span<const double> log_target_scales);
 
 }  // namespace grove

@@ -55,6 +55,7 @@ struct ProblemSummary {
   std::uint64_t features = 0;
   std::uint64_t agents = 0;
   std::uint64_t edges = 0;
+  std::string loss;  ///< of a sample, in the units of the targets
   double lambda_max = 0;
   double lambda_2 = 0;
   std::optional<LabelNames> labels;

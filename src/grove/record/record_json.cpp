@@ -96,13 +96,10 @@ TracePoint trace_from(const json& row, bool has_reference) {
 }
 
 json problem_json(const ProblemSummary& problem) {
-  json result = {{"samples", problem.samples},
-                 {"features", problem.features},
-                 {"agents", problem.agents},
-                 {"edges", problem.edges},
-                 {"lambda_max", problem.lambda_max},
-                 {"lambda_2", problem.lambda_2},
-                 {"labels", labels_json(problem.labels)}};
+  json result = {{"samples", problem.samples},   {"features", problem.features},
+                 {"agents", problem.agents},     {"edges", problem.edges},
+                 {"loss", problem.loss},         {"lambda_max", problem.lambda_max},
+                 {"lambda_2", problem.lambda_2}, {"labels", labels_json(problem.labels)}};
   put_columns(problem.columns, result);
   return result;
 }
@@ -113,6 +110,7 @@ ProblemSummary problem_from(const json& row) {
   row.at("features").get_to(problem.features);
   row.at("agents").get_to(problem.agents);
   row.at("edges").get_to(problem.edges);
+  if (row.contains("loss")) row.at("loss").get_to(problem.loss);
   row.at("lambda_max").get_to(problem.lambda_max);
   row.at("lambda_2").get_to(problem.lambda_2);
   problem.labels = labels_from(row.at("labels"));

@@ -13,6 +13,7 @@ namespace {
 
 std::string labels_text(const ProblemSummary& problem) {
   std::string text;
+  if (problem.loss.starts_with("huber:")) text += ", loss " + problem.loss;
   if (problem.columns)
     text += fmt::format(", target column `{}`", printable(problem.columns->label));
   if (problem.labels)

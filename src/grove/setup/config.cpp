@@ -210,6 +210,11 @@ void add_problem_options(Config& config, const Registry& registry, std::vector<O
   options.push_back(unset_text_option(
       {"label-column", "NAME", "label column of a CSV file (label, target, y or the last)", data},
       config.label_column));
+  options.push_back(count_option({"features", "D",
+                                  "features of a LIBSVM file (0: up to the largest index, unless "
+                                  "that is one line's alone and a hundred times all others)",
+                                  data},
+                                 config.features, 0, 100'000'000));
   options.push_back(agents_option(config));
   options.push_back(count_option({"samples", "M", "train on a random sub-sample of M (all)", data},
                                  config.samples, 0));

@@ -48,6 +48,7 @@ struct DataOptions {
   std::string data = "synthetic:ijcnn-like";
   std::string shards;
   std::string label_column;
+  std::uint64_t features = 0;  ///< of a LIBSVM file; 0: up to the largest index
   std::uint64_t samples = 0;
   PartitionSpec partition = "even";
 };

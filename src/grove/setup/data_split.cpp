@@ -23,7 +23,9 @@ std::string shard_name(std::string pattern, int rank) {
 }
 
 ReadOptions read_options(const Config& config) {
-  return {.label_column = config.label_column, .threads = static_cast<int>(config.threads)};
+  return {.label_column = config.label_column,
+          .features = config.features,
+          .threads = static_cast<int>(config.threads)};
 }
 
 Status status_of(const Result<Dataset>& result) {

@@ -13,10 +13,18 @@ namespace {
 
 constexpr Index largest_metric = 500;  ///< coefficients; products with L take d^2
 
+/// The loss of the configuration, in the units of all agents' targets.
+Loss agreed_loss(const Config& config, const DataSplit& dealt, Cluster* cluster) {
+  std::vector<double> scales;
+  for (const Samples& shard : dealt.shards) scales.push_back(log_target_scale(shard.targets));
+  return in_target_units(config.loss, cluster == nullptr ? scales : cluster->gather(scales));
+}
+
 /// The instance without its mean, and with objectives at its own agents only.
-Instance lay_out(const Config& config, Graph graph, std::optional<AgentRange> own,
-                 DataSplit dealt) {
+Instance lay_out(const Config& config, Graph graph, std::optional<AgentRange> own, DataSplit dealt,
+                 Cluster* cluster) {
   Instance instance{.graph = std::move(graph), .own = own};
+  instance.loss = agreed_loss(config, dealt, cluster);
   instance.labels = dealt.labels;
   instance.columns = std::move(dealt.columns);
   instance.samples = dealt.samples;
@@ -27,7 +35,7 @@ Instance lay_out(const Config& config, Graph graph, std::optional<AgentRange> ow
   Workers(static_cast<int>(config.threads)).for_each(dealt.shards.size(), [&](std::size_t k) {
     Samples& shard = dealt.shards[k];
     const ShardTerms terms{
-        .loss = config.loss,
+        .loss = instance.loss,
         .l2 = config.l2,
         .intercept = config.intercept,
         .scale = shard_scale(config.weighting, config.agents, shard.count(), instance.samples)};
@@ -46,7 +54,7 @@ Result<Instance> make_shared_instance(const Config& config, Cluster& cluster) {
   else if (!graph)
     status = graph.error();
   if (Status all = first_error(cluster, status); !all) return all.error();
-  Instance instance = lay_out(config, std::move(*graph), own, std::move(*dealt));
+  Instance instance = lay_out(config, std::move(*graph), own, std::move(*dealt), &cluster);
   share(instance, cluster);
   set_scaling(instance, config.intercept);
   return instance;
@@ -161,7 +169,7 @@ Result<Instance> make_instance(const Config& config, Cluster* cluster) {
   if (!dealt) return dealt.error();
   auto graph = make_graph(config.graph, config.agents, config.seed);
   if (!graph) return graph.error();
-  Instance instance = lay_out(config, std::move(*graph), std::nullopt, std::move(*dealt));
+  Instance instance = lay_out(config, std::move(*graph), std::nullopt, std::move(*dealt), nullptr);
   std::vector<const Objective*> parts;
   parts.reserve(instance.objectives.size());
   for (const auto& objective : instance.objectives) parts.push_back(objective.get());

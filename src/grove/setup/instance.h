@@ -26,6 +26,7 @@ struct Instance {
   std::vector<std::shared_ptr<const Objective>> objectives;  ///< f_i
   std::shared_ptr<const Objective> mean;                     ///< (1/n) sum f_i
   Regularizer regularizer;                                   ///< r
+  Loss loss = LogisticLoss{};  ///< of a sample, in the units of the targets
   std::optional<LabelNames> labels;
   std::optional<ColumnNames> columns;  ///< of a CSV file
   Index samples = 0;

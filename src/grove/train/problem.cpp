@@ -160,11 +160,14 @@ Status Problem::fill_from_samples(Instance& instance, const SampleData& data,
   instance.features = std::visit([](const auto& view) { return view.columns; }, data.features);
   auto shards = partition(targets, options.partition, options.agents, options.seed);
   if (!shards) return shards.error();
+  std::vector<double> scales;
+  for (const auto& rows : *shards) scales.push_back(log_target_scale(chosen(targets, rows)));
+  instance.loss = in_target_units(options.loss, scales);
   const AgentRange own = instance.own_agents();
   Workers(static_cast<int>(options.threads)).for_each(own.size(), [&](std::size_t k) {
     std::vector<std::uint32_t>& rows = (*shards)[own.first + k];
     Vector own_targets = chosen(targets, rows);
-    ShardTerms terms{.loss = options.loss,
+    ShardTerms terms{.loss = instance.loss,
                      .l2 = options.l2,
                      .intercept = options.intercept,
                      .scale = shard_scale(options.weighting, options.agents, own_targets.size(),

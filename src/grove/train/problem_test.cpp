@@ -297,5 +297,42 @@ TEST(Problem, StartsWhereItIsAskedTo) {
   EXPECT_EQ(run(*problem, options).error().where, "start");
 }
 
+// delta = K times the geometric mean of the agents' scales, each 1.4826 times the median distance
+// from the median. Targets in other units then give the same model in these units.
+TEST(Problem, HubersDeltaFollowsTheUnitsOfTheTargets) {
+  const Data data;
+  Vector targets(40), large(40);
+  for (Index i = 0; i < 40; ++i)
+    targets[i] = data.dense(i, 1) + (i % 9 == 0 ? 30 : 0.1 * std::cos(static_cast<double>(i)));
+  large = 1e4 * targets;
+  Options options;
+  options.agents = 2;
+  options.partition = "stride";
+  options.graph = "path";
+  options.loss = HuberLoss{.delta = 1.5, .of_target_scale = true};
+  const auto small = run(*Problem::from_samples(data.view(), {targets.data(), 40}), options);
+  const auto scaled = run(*Problem::from_samples(data.view(), {large.data(), 40}), options);
+  ASSERT_TRUE(small && scaled);
+  double logarithms = 0;
+  for (int agent = 0; agent < 2; ++agent) {
+    std::vector<double> own, distances;
+    for (Index i = agent; i < 40; i += 2) own.push_back(targets[i]);
+    std::ranges::sort(own);
+    for (const double target : own) distances.push_back(std::abs(target - own[10]));
+    std::erase(distances, 0.0);
+    std::ranges::sort(distances);
+    logarithms += std::log(1.4826 * std::sqrt(static_cast<double>(distances.size()) / 20) *
+                           distances[distances.size() / 2]);
+  }
+  const double delta = 1.5 * std::exp(logarithms / 2);
+  EXPECT_NEAR(std::stod(small->problem.loss.substr(6)), delta, 1e-12 * delta);
+  EXPECT_NEAR(std::stod(scaled->problem.loss.substr(6)), 1e4 * delta, 1e-8 * delta);
+  options.loss = HuberLoss{.delta = delta};
+  const auto absolute = run(*Problem::from_samples(data.view(), {targets.data(), 40}), options);
+  ASSERT_TRUE(absolute);
+  EXPECT_LT((absolute->solution - small->solution).norm(), 1e-9 * absolute->solution.norm());
+  EXPECT_LT((scaled->solution - 1e4 * small->solution).norm(), 1e-2 * scaled->solution.norm());
+}
+
 }  // namespace
 }  // namespace grove

@@ -20,6 +20,7 @@ ProblemSummary summarize(const Instance& instance) {
           .features = static_cast<std::uint64_t>(instance.features),
           .agents = instance.agents(),
           .edges = instance.graph.edges().size(),
+          .loss = name_of(instance.loss),
           .lambda_max = spectrum.lambda_max,
           .lambda_2 = spectrum.lambda_2,
           .labels = instance.labels,
