@@ -1,5 +1,6 @@
+// The plug-in that serves the view of a record to a browser.
 #include "plugin.h"
 
-void grove_plugin_commands(std::vector<grove::app::Command>& commands) {
-  commands.push_back(grove::app::view_command());
+void grove::app::grove_plugin_commands(std::vector<Command>& commands) {
+  commands = {view_command()};
 }
