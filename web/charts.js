@@ -62,7 +62,7 @@ export function convergence(box, runs, axis, picked, hooks) {
     for (const i of picked)
       series.push({name: `agent ${run.agents[i].label}`,
         values: rounds.map((round) => run.frames.length ? run.frameAt(round).distance[i] : null)});
-    return plot(box, x, series, {x: label, log: true, hooks});
+    return plot(box, x, series, {x: label, log: true, hooks, height: 340});
   }
   const key = ['objective_gap', 'gap_bound', 'stationarity'].find((name) =>
     runs.every((run) => run.has(name))) || 'stationarity';
@@ -104,11 +104,19 @@ export function table(box, heads, rows, off = () => false) {
 export function agentTable(box, run, round) {
   const frame = run.frames.length ? run.frameAt(round) : undefined;
   const most = 500;
+  const off = (k) => frame && frame.active && (frame.round > 0 || run.isNetwork) &&
+      frame.active[k] === '0';
+  if (run.isNetwork) {
+    table(box, ['peer', 'phase', run.measure, 'round', 'links', 'local steps', 'bytes', 'refused'],
+        run.agents.slice(0, most).map((agent, i) => [agent.label, off(i) ? 'silent' : agent.phase,
+          frame ? shown(frame.distance[i]) : '–', shown(agent.activations), shown(agent.degree),
+          shown(agent.work), shownBytes(agent.bytes), shown(agent.refused)]), off);
+    return;
+  }
   const rows = run.agents.slice(0, most).map((agent, i) => [agent.label,
     frame ? shown(frame.distance[i]) : '–', shown(agent.samples), shown(agent.degree),
     shown(agent.work), shown(agent.participation)]);
-  table(box, ['agent', run.measure, 'samples', 'links', 'local steps', 'participation'], rows,
-      (k) => frame && frame.active && frame.round > 0 && frame.active[k] === '0');
+  table(box, ['agent', run.measure, 'samples', 'links', 'local steps', 'participation'], rows, off);
   if (run.agents.length > most) {
     const note = document.createElement('p');
     note.textContent = `The first ${most} of ${run.agents.length} agents.`;

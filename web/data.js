@@ -35,31 +35,65 @@ export const axes = [
   {key: 'seconds', name: 'seconds'},
 ];
 
+const mostRows = 20000;
+const mostNumbers = 400000;  // of all frames
+
+/** Every second entry, and the last. */
+function thinned(list) {
+  return list.filter((_, k) => k % 2 === 0 || k + 1 === list.length);
+}
+
+/** The largest value, which may be of very many. */
+export function largest(values, least) {
+  return values.reduce((most, value) => Math.max(most, value), least);
+}
+
 /** One run: agents, links, rows of the trace and frames of the agents. */
 export class Run {
   constructor(name, record) {
     this.name = name;
-    this.record = record;
+    this.record = {};
+    this.agents = [];
+    this.edges = [];
+    this.bytes = [];
+    this.lost = [];
     this.columns = {};
     this.count = 0;
     this.frames = [];
+    this.measure = 'distance from the mean';
+    this.dashed = 'messages were lost';
+    this.merge(record);
+  }
+
+  /** Adds what a record, or the news of a run that goes on, has. True: agents or links changed. */
+  merge(record) {
+    const before = `${this.agents.length} ${this.edges.length}`;
     const trace = record.agent_trace || {};
-    this.edges = trace.edges || [];
-    this.fromOptimum = !!trace.from_optimum;
-    this.measure = trace.measure || (this.fromOptimum ? 'distance from the optimum' :
-                                                        'distance from the mean');
-    this.bytes = trace.bytes || [];
-    this.lost = trace.lost || [];
-    const sites = record.sites || [];
-    this.agents = (record.agents || []).map((agent, i) => {
-      const site = sites.length === record.agents.length ? sites[i].name : undefined;
-      return {...agent, label: String(agent.name ?? site ?? i)};
-    });
+    this.record = {...this.record, ...record};
+    if (trace.edges) this.edges = trace.edges;
+    if (trace.from_optimum) this.measure = 'distance from the optimum';
+    if (trace.measure) this.measure = trace.measure;
+    if (trace.dashed) this.dashed = trace.dashed;
+    this.isNetwork = this.isNetwork || !!trace.dashed;
+    if (trace.bytes) this.bytes = trace.bytes;
+    if (trace.lost) this.lost = trace.lost;
+    if (record.agents) {
+      const sites = record.sites || [];
+      this.agents = record.agents.map((agent, i) => {
+        const site = sites.length === record.agents.length ? sites[i].name : undefined;
+        return {...agent, label: String(agent.name ?? site ?? i)};
+      });
+    }
     for (const row of record.trace || []) this.addRow(row);
     for (const frame of trace.frames || []) this.addFrame(frame);
+    return before !== `${this.agents.length} ${this.edges.length}`;
   }
 
   addRow(row) {
+    if (this.count > mostRows) {
+      for (const key of Object.keys(this.columns)) this.columns[key] = thinned(this.columns[key]);
+      this.count = this.rounds().length;
+    }
     for (const {key} of [...curves, ...axes]) {
       const value = row[key];
       if (value === undefined && !this.columns[key]) continue;
@@ -73,6 +107,8 @@ export class Run {
     const last = this.frames[this.frames.length - 1];
     if (last && last.round >= frame.round) this.frames.pop();
     this.frames.push(frame);
+    if (this.frames.length > 4 && this.frames.length * frame.distance.length > mostNumbers)
+      this.frames = thinned(this.frames);
   }
 
   has(key) {

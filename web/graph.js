@@ -1,5 +1,5 @@
 // The network on a canvas: nodes are agents, lines are links.
-import {shown, shownBytes} from './data.js';
+import {largest, shown, shownBytes} from './data.js';
 
 // Ten colours of cividis, which people with colour-blindness see in the same order.
 const cividis = [
@@ -25,17 +25,19 @@ export function shareOf(value, range) {
 const grey = '#9aa0a8';
 
 export class Graph {
-  constructor(canvas, run, tip) {
+  /** `earlier`: nodes of the same agents, which stay where they are. */
+  constructor(canvas, run, tip, earlier = []) {
     this.canvas = canvas;
     this.run = run;
     this.tip = tip;
     this.picked = new Set();
     this.drawn = {nodes: 0, edges: 0, grey: 0};
     const samples = run.agents.map((agent) => agent.samples || 1);
-    const most = Math.max(...samples, 1);
+    const most = largest(samples, 1);
     const crowd = Math.min(1, Math.sqrt(60 / Math.max(run.agents.length, 1)));
     this.nodes = run.agents.map((agent, i) => ({
       index: i,
+      ...(earlier[i] ? {x: earlier[i].x, y: earlier[i].y} : {}),
       radius: crowd * (6 + 10 * Math.sqrt(samples[i] / most)),
     }));
     this.links = run.edges.map(([source, target]) => ({source, target}));
@@ -45,6 +47,7 @@ export class Graph {
         .force('x', d3.forceX().strength(0.05))
         .force('y', d3.forceY().strength(0.05))
         .stop();
+    if (earlier.length === this.nodes.length) this.simulation.alpha(0.05);
     this.refreshRange();
     canvas.setAttribute('role', 'img');
     canvas.tabIndex = 0;
@@ -110,7 +113,7 @@ export class Graph {
 
   drawLinks(paper) {
     const {run} = this;
-    const most = Math.max(...run.bytes, 1);
+    const most = largest(run.bytes, 1);
     paper.strokeStyle = this.ink;
     paper.globalAlpha = this.links.length > 1000 ? 0.12 : 0.35;
     this.links.forEach((link, k) => {
@@ -130,17 +133,20 @@ export class Graph {
 
   isActive(i) {
     const active = this.frame && this.frame.active;
-    return !active || active[i] === '1' || this.frame.round === 0;
+    return !active || active[i] === '1' ||
+        (this.frame.round === 0 && !this.run.isNetwork);
   }
 
   colour(i) {
     if (!this.frame) return '#5b7fa6';
-    return this.isActive(i) ? colourOf(shareOf(this.frame.distance[i], this.range)) : grey;
+    if (!this.isActive(i)) return grey;
+    if (!Number.isFinite(this.frame.distance[i])) return '#5b7fa6';
+    return colourOf(shareOf(this.frame.distance[i], this.range));
   }
 
   drawNodes(paper) {
     const {run} = this;
-    const steps = Math.max(...run.agents.map((agent) => agent.work || 1), 1);
+    const steps = largest(run.agents.map((agent) => agent.work || 1), 1);
     const labels = this.nodes.length <= 60;
     paper.textAlign = 'center';
     paper.font = '11px system-ui, "DejaVu Sans", sans-serif';
@@ -211,7 +217,8 @@ export class Graph {
     this.tip.show(event, [
       `link ${ends.join(' – ')}`,
       `bytes: ${run.bytes.length ? shownBytes(run.bytes[k]) : '–'}`,
-      `lost messages: ${shown(run.lost[k] ?? null)}`,
+      run.isNetwork ? (run.lost[k] ? 'not connected' : 'connected') :
+                      `lost messages: ${shown(run.lost[k] ?? null)}`,
     ].join('\n'));
   }
 

@@ -19,23 +19,64 @@ class Tip {
 }
 
 class View {
-  constructor(runs) {
-    this.runs = runs;
-    this.run = runs[0];
+  constructor() {
+    this.runs = [];
+    this.graphs = [];
+    this.rounds = [0];
     this.at = 0;
+    this.live = false;
+    this.following = true;  // of a run that goes on: the player stays at its last round
     this.playing = false;
     this.picked = new Set();
-    this.rounds = [...new Set(runs.flatMap((run) => run.rounds()))].sort((a, b) => a - b);
-    if (!this.rounds.length) this.rounds = [0];
     this.drawnFrames = 0;
-    this.describe();
+    this.bind();
+    requestAnimationFrame((now) => this.tick(now));
+  }
+
+  /** Shows these runs instead of what was there; settings and places of nodes stay. */
+  load({runs, live}) {
+    const wasEnd = this.following || !this.runs.length;
+    const chosen = this.run ? this.run.name : undefined;
+    this.live = !!live;
+    this.runs = runs.map(({name, record}) => new Run(name, record));
+    this.run = this.runs.find((run) => run.name === chosen) || this.runs.at(-1);
+    if (!live) this.run = this.runs.find((run) => run.name === chosen) || this.runs[0];
+    if (!this.run) {
+      byId('outcome').textContent = live ? 'The run has not begun yet.' : 'There is no run.';
+      return;
+    }
+    this.picked = new Set([...this.picked].filter((i) => i < this.run.agents.length));
     this.makeGraphs();
     this.fillChoices();
-    this.bind();
-    this.drawCurves();
     this.drawResults();
-    this.goTo(this.rounds.length - 1);
-    requestAnimationFrame((now) => this.tick(now));
+    this.refresh(wasEnd);
+  }
+
+  /** Adds the news of runs that go on. */
+  update({runs, live}) {
+    const wasEnd = this.at >= this.rounds.length - 1;
+    this.live = !!live;
+    let remake = false;
+    runs.forEach(({record}, k) => {
+      if (record) remake = this.runs[k].merge(record) || remake;
+    });
+    if (remake) this.makeGraphs();
+    this.refresh(wasEnd && !this.playing);
+  }
+
+  /** After data changed. */
+  refresh(toEnd) {
+    this.rounds = [...new Set(this.runs.flatMap((run) => run.rounds()))].sort((a, b) => a - b);
+    if (!this.rounds.length) this.rounds = [0];
+    byId('slider').max = String(this.rounds.length - 1);
+    for (const graph of this.graphs) graph.refreshRange();
+    this.describe();
+    this.drawLegend();
+    this.fillAxes();
+    this.drawCurves();
+    if (this.runs.length > 1) runTable(byId('compare'), this.runs);
+    this.goTo(toEnd ? this.rounds.length - 1 : this.at);
+    this.following = toEnd;
   }
 
   describe() {
@@ -45,9 +86,12 @@ class View {
         `Grove: ${this.runs.length} runs` :
         ['Grove', config.method, config.data].filter(Boolean).join(' · ');
     document.title = byId('title').textContent;
+    const outcome = this.runs.length > 1 ? '' : (record.outcome && record.outcome.detail) || '';
     byId('outcome').textContent =
-        this.runs.length > 1 ? '' : (record.outcome && record.outcome.detail) || '';
+        [outcome, this.live ? 'running' : ''].filter(Boolean).join(' · ');
     const sentences = [...(record.explanations || []), ...(record.notes || [])];
+    if (sentences.join('\n') === this.sentences) return;
+    this.sentences = sentences.join('\n');
     byId('sentences').replaceChildren(...sentences.map((text) => {
       const item = document.createElement('li');
       item.textContent = text;
@@ -58,6 +102,7 @@ class View {
   makeGraphs() {
     const tip = new Tip();
     const most = 4;
+    const earlier = new Map(this.graphs.map((graph) => [graph.run.name, graph.nodes]));
     const shownRuns = this.runs.filter((run) => run.agents.length && run.edges.length);
     byId('graphs').textContent = shownRuns.length ? '' : 'The record has no links.';
     this.graphs = shownRuns.slice(0, most).map((run) => {
@@ -71,11 +116,11 @@ class View {
         figure.append(caption);
       }
       byId('graphs').append(figure);
-      const graph = new Graph(canvas, run, tip);
+      const graph = new Graph(canvas, run, tip, earlier.get(run.name));
       graph.onpick = (i) => this.togglePick(i);
+      graph.picked = this.picked;
       return graph;
     });
-    this.drawLegend();
   }
 
   drawLegend() {
@@ -100,29 +145,41 @@ class View {
       add(`${graph.run.measure}: ${shown(graph.range[0], 2)}`);
       box.append(bar);
       add(shown(graph.range[1], 2));
-      add('grey: inactive');
+      add(graph.run.isNetwork ? 'grey: silent' : 'grey: inactive');
     }
-    add('size: samples');
+    if (!graph.run.isNetwork) add('size: samples');
     add('ring: local steps');
-    if (graph.run.bytes.length) add('line width: bytes; dashed: messages were lost');
+    if (graph.run.bytes.length) add(`line width: bytes; dashed: ${graph.run.dashed}`);
   }
 
   fillChoices() {
     const option = (value, text) => new Option(text, value);
-    byId('axis').replaceChildren(...axesOf(this.runs).map(({key, name}) => option(key, name)));
-    const labels = this.run.frames.length ? this.run.agents.slice(0, 2000) : [];
+    const labels = this.run.agents.slice(0, 2000);
     byId('agentPick').replaceChildren(
         option('', 'none'), ...labels.map((agent, i) => option(String(i), agent.label)));
     byId('runLabel').hidden = this.runs.length < 2;
     byId('run').replaceChildren(...this.runs.map((run, k) => option(String(k), run.name)));
-    byId('slider').max = String(this.rounds.length - 1);
+    byId('run').value = String(this.runs.indexOf(this.run));
+  }
+
+  fillAxes() {
+    const axes = axesOf(this.runs);
+    const keys = axes.map(({key}) => key).join();
+    if (keys === this.axisKeys) return;
+    this.axisKeys = keys;
+    const chosen = byId('axis').value;
+    byId('axis').replaceChildren(...axes.map(({key, name}) => new Option(name, key)));
+    if (axes.some(({key}) => key === chosen)) byId('axis').value = chosen;
   }
 
   bind() {
     byId('play').onclick = () => this.toggle();
     byId('back').onclick = () => this.step(-1);
     byId('forward').onclick = () => this.step(1);
-    byId('slider').oninput = () => this.goTo(Number(byId('slider').value));
+    byId('slider').oninput = () => {
+      this.goTo(Number(byId('slider').value));
+      this.following = this.at >= this.rounds.length - 1;
+    };
     byId('axis').onchange = () => this.drawCurves();
     byId('agentPick').onchange = () => {
       const value = byId('agentPick').value;
@@ -178,6 +235,7 @@ class View {
   step(by) {
     if (this.playing) this.toggle();
     this.goTo(this.at + by);
+    this.following = this.at >= this.rounds.length - 1;
   }
 
   goTo(at) {
@@ -204,7 +262,7 @@ class View {
       this.playedAt = undefined;
     }
     for (const graph of this.graphs) this.stale = graph.settle(6) || this.stale;
-    if (this.stale) {
+    if (this.stale && this.run) {
       this.stale = false;
       for (const graph of this.graphs) graph.draw(this.rounds[this.at]);
       if (!this.playing || now - (this.tableAt ?? 0) > 250) {
@@ -219,7 +277,7 @@ class View {
 
   drawCurves() {
     const axis = byId('axis').value;
-    if (!axis) return;
+    if (!axis || !this.runs.length) return;
     const hooks = {setCursor: [(chart) => this.showValues(chart)]};
     this.chart = convergence(byId('chart'), this.runs, axis, this.picked, hooks);
     this.markRound();
@@ -259,12 +317,24 @@ class View {
 }
 
 const started = performance.now();
+const view = new View();
 
+/** Shows the runs, and follows them if they go on. */
 function begin(payload) {
-  const runs = payload.runs.map(({name, record}) => new Run(name, record));
-  const view = new View(runs);
+  view.load(payload);
   // For tests: what is drawn, and how long it took from the data to the first picture.
   Object.assign(window, {groveView: view, groveLoadMilliseconds: performance.now() - started});
+  if (!payload.live) return;
+  const events = new EventSource('events');
+  const heard = (take) => (event) => {
+    take.call(view, JSON.parse(event.data));
+    if (!view.live) events.close();
+  };
+  events.addEventListener('runs', heard(view.load));
+  events.addEventListener('update', heard(view.update));
+  events.onerror = () => {
+    if (view.live) byId('outcome').textContent = 'The program does not answer; trying again.';
+  };
 }
 
 const embedded = byId('data');

@@ -49,7 +49,7 @@ inline constexpr const char* data_summary = "list known public data sets, or get
 inline constexpr const char* audit_summary = "check what a peer has sent, and who contributed what";
 inline constexpr const char* network_summary = "try out a network of peers on this machine";
 inline constexpr const char* peer_summary = "run one agent of a network of machines";
-inline constexpr const char* view_summary = "show run records in a browser";
+inline constexpr const char* view_summary = "show run records, or peers as they work, in a browser";
 inline constexpr const char* reproduce_summary =
     "repeat the paper's experiments and compare with its numbers";
 inline constexpr const char* theory_summary =

@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "outputs.h"
 #include "processes.h"
+#include "run_view.h"
 #include "terminal.h"
 #include "tuning.h"
 
@@ -94,8 +95,11 @@ Status check_methods(const CompareSettings& settings) {
 /// The runs of all methods, seed after seed.
 class Comparing {
  public:
-  Comparing(const CompareSettings& settings, Cluster* cluster)
-      : settings_(settings), cluster_(cluster), quiet_(settings.outputs.quiet || !is_root()) {
+  Comparing(const CompareSettings& settings, Cluster* cluster, RunView* view)
+      : settings_(settings),
+        cluster_(cluster),
+        view_(view),
+        quiet_(settings.outputs.quiet || !is_root()) {
     for (const auto& [name, method] : settings.methods) {
       configs_.push_back(settings.config);
       configs_.back().method = method;
@@ -156,21 +160,24 @@ class Comparing {
       config.checkpoint = folder.string();
     }
     const bool several = settings_.seeds > 1;
-    ProgressLine line(config, several ? fmt::format("{} seed {}", name, config.seed) : name,
-                      quiet_);
+    const std::string shown = several ? fmt::format("{} seed {}", name, config.seed) : name;
+    ProgressLine line(config, shown, quiet_);
     RunHooks hooks = terminal_hooks(line);
     // The notes are about settings, which all seeds share.
     if (!quiet_ && config.seed == settings_.config.seed)
       hooks.noted = [&](std::string_view note) { note_about(name, note); };
-    hooks.agents_wanted = !settings_.outputs.report.empty();
+    hooks.agents_wanted = !settings_.outputs.report.empty() || settings_.outputs.view;
+    if (view_ != nullptr) view_->follow(shown, hooks);
     auto record = run_prepared(config, problem, hooks, cluster_);
     if (!record) return record.error();
+    if (view_ != nullptr) view_->runs().complete(to_json(*record));
     result_.series[k].runs.push_back(std::move(*record));
     return success();
   }
 
   const CompareSettings& settings_;
   Cluster* cluster_;
+  RunView* view_;  ///< or null
   bool quiet_;
   std::vector<Config> configs_;  ///< by method; after tuning with the chosen value
   Comparison result_;
@@ -260,10 +267,16 @@ Result<int> compare(CompareSettings& settings) {
   if (Status status = check_methods(settings); !status) return status.error();
   if (is_root() && !settings.outputs.quiet)
     for (const LeftOut& one : left_out) note_about(one.method, "left out: " + one.reason);
-  auto comparison = Comparing(settings, *cluster).run();
+  auto view = is_root() ? RunView::start(settings.outputs) : std::unique_ptr<RunView>();
+  if (const Status status = all_ok(view ? success() : Status(view.error())); !status)
+    return status.error();
+  auto comparison = Comparing(settings, *cluster, view->get()).run();
   if (!comparison) return comparison.error();
   comparison->left_out = std::move(left_out);
-  return is_root() ? report(settings, *comparison) : ok;
+  if (!is_root()) return ok;
+  auto code = report(settings, *comparison);
+  if (code && *view) (*view)->finish("compare", to_json(*comparison));
+  return code;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "outputs.h"
 #include "predict_table.h"
 #include "processes.h"
+#include "run_view.h"
 #include "terminal.h"
 
 namespace grove::app {
@@ -178,17 +179,22 @@ nlohmann::json record_json(const Fit& fit) {
   return record;
 }
 
+/// The record with all that the view shows of a fit.
+nlohmann::json shown_json(const FitData& data, const FitResults& results) {
+  nlohmann::json shown = record_json(results.fit);
+  shown["selection"] = results.fit.model.selection;
+  shown["coefficient_names"] = data.column_names();
+  return shown;
+}
+
 Status write_outputs(const FitSettings& settings, const FitData& data, const FitResults& results) {
   const Outputs& outputs = settings.outputs;
   const FittedModel& model = results.fit.model;
   nlohmann::json record = record_json(results.fit);
-  if (!outputs.report.empty()) {
-    nlohmann::json shown = record;
-    shown["selection"] = model.selection;
-    shown["coefficient_names"] = data.column_names();
-    if (Status status = write_report(outputs, settings.fit.formula, std::move(shown)); !status)
+  if (!outputs.report.empty())
+    if (Status status = write_report(outputs, settings.fit.formula, shown_json(data, results));
+        !status)
       return status;
-  }
   if (!outputs.record.empty()) {
     if (Status status = write_file_atomically(outputs.record, json_text(record)); !status)
       return status;
@@ -259,12 +265,15 @@ Result<int> run_fit(FitSettings& settings) {
   const bool quiet = settings.outputs.quiet;
   if (!quiet)
     for (const std::string& note : data->notes) print_note(note);
+  const auto view = RunView::start(settings.outputs);
+  if (!view) return view.error();
   watch_for_interrupts();
   const auto results = [&] {
     ProgressLine line(settings.config, "fit", quiet);
     RunHooks hooks = terminal_hooks(line);
     if (!quiet && !settings.chooses()) hooks.noted = print_note;
-    hooks.agents_wanted = !settings.outputs.report.empty();
+    hooks.agents_wanted = !settings.outputs.report.empty() || settings.outputs.view;
+    if (*view) (*view)->follow(settings.fit.formula, hooks);
     return find_fit(settings, *data, hooks);
   }();
   if (!results) return results.error();
@@ -273,6 +282,7 @@ Result<int> run_fit(FitSettings& settings) {
     print_result(json_text(to_json(results->fit.model)));
   else if (!quiet)
     print_result(results_text(settings, *results));
+  if (*view) (*view)->finish(settings.fit.formula, shown_json(*data, *results));
   return results->fit.record.outcome.status == RunStatus::interrupted ? ended_by_user : ok;
 }
 

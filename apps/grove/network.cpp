@@ -13,6 +13,7 @@
 #include "grove/peer/supervisor.h"
 #include "grove/record/summary.h"
 #include "outputs.h"
+#include "run_view.h"
 #include "terminal.h"
 
 namespace grove::app {
@@ -30,11 +31,12 @@ struct NetworkSettings {
 
 /// The status of every peer; null for a peer that does not answer. All are queried at once, as a
 /// hung peer takes its whole time limit.
-std::vector<json> ask_all(const Layout& layout, const peer::TlsIdentity& identity) {
+std::vector<json> ask_all(const Layout& layout, const peer::TlsIdentity& identity,
+                          double timeout_seconds = 2) {
   std::vector<std::future<json>> asked;
   for (const auto& peer : layout.peers)
     asked.push_back(std::async(std::launch::async, [&] {
-      auto answer = ask_status(peer, identity);
+      auto answer = ask_status(peer, identity, timeout_seconds);
       return answer ? std::move(*answer) : json(nullptr);
     }));
   std::vector<json> answers;
@@ -94,7 +96,7 @@ class LiveTable {
   LiveTable(const Layout& layout, bool visible)
       : layout_(layout), visible_(visible), last_(layout.peers.size(), nullptr) {}
 
-  double seconds_between_updates() const { return visible_ ? 0.5 : 3; }
+  bool visible() const { return visible_; }
 
   void update(std::vector<json> answers, const Supervisor& supervisor) {
     if (!visible_) return;
@@ -131,6 +133,15 @@ std::vector<json> ended(const Layout& layout) {
   return result;
 }
 
+/// What the page shows of each peer: its answer, or its summary if it has ended.
+std::vector<PeerAnswer> shown_answers(const Layout& layout, const std::vector<json>& answers) {
+  std::vector<PeerAnswer> shown;
+  for (std::size_t k = 0; k < layout.peers.size(); ++k)
+    shown.push_back(
+        {layout.peers[k].name, answers[k].is_null() ? summary_of(layout.peers[k]) : answers[k]});
+  return shown;
+}
+
 int init(const NetworkSettings& settings) {
   const auto layout = peer::make_layout(settings.layout);
   if (!layout) return fail(layout.error());
@@ -147,7 +158,8 @@ void print_failures(const Layout& layout, const Supervisor& supervisor) {
                  (layout.peers[k].folder / "log.txt").string());
 }
 
-int up(const NetworkSettings& settings, const Layout& layout, const peer::TlsIdentity& identity) {
+int supervise(const NetworkSettings& settings, const Layout& layout,
+              const peer::TlsIdentity& identity, NetworkView* view) {
   const std::vector<json> running = ask_all(layout, identity);
   for (std::size_t k = 0; k < running.size(); ++k)
     if (!running[k].is_null())
@@ -159,20 +171,23 @@ int up(const NetworkSettings& settings, const Layout& layout, const peer::TlsIde
   Supervisor supervisor(layout, "/proc/self/exe");
   LiveTable table(layout, !settings.outputs.quiet && ::isatty(STDERR_FILENO));
   std::optional<Error> conflict;
-  double next_look = monotonic_seconds() + table.seconds_between_updates();
+  const double between_looks = table.visible() || view != nullptr ? 0.5 : 3;
+  double next_look = monotonic_seconds() + between_looks;
   do {
     supervisor.poll(monotonic_seconds());
     // The others would wait for ever for a member that cannot run.
     if (interrupted() || supervisor.any_failed() || conflict) supervisor.terminate();
     if (monotonic_seconds() >= next_look) {
-      const std::vector<json> answers = ask_all(layout, identity);
+      const std::vector<json> answers = ask_all(layout, identity, view != nullptr ? 1 : 2);
+      if (view != nullptr) view->show(shown_answers(layout, answers), monotonic_seconds());
       if (!conflict) conflict = configuration_conflict(answers);
       table.update(answers, supervisor);
-      next_look = monotonic_seconds() + table.seconds_between_updates();
+      next_look = monotonic_seconds() + between_looks;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   } while (supervisor.any_running());
   table.update(ended(layout), supervisor);
+  if (view != nullptr) view->show(shown_answers(layout, ended(layout)), monotonic_seconds());
   if (conflict) fail(*conflict);
   print_failures(layout, supervisor);
   if (supervisor.all_converged()) {
@@ -191,6 +206,23 @@ int up(const NetworkSettings& settings, const Layout& layout, const peer::TlsIde
   }
   fmt::print(stderr, "grove: network up: ended before every peer had converged\n");
   return transport_failed;
+}
+
+std::string end_of_network(int code) {
+  if (code == ok) return "all peers converged";
+  return code == ended_without_members ? "ended without all members"
+                                       : "ended before every peer had converged";
+}
+
+int up(const NetworkSettings& settings, const Layout& layout, const peer::TlsIdentity& identity) {
+  const auto page = RunView::start(settings.outputs);
+  if (!page) return fail(page.error());
+  if (!*page) return supervise(settings, layout, identity, nullptr);
+  NetworkView view((*page)->runs(), layout.network);
+  const int code = supervise(settings, layout, identity, &view);
+  view.end(end_of_network(code));
+  serve_until_interrupted();
+  return code;
 }
 
 int show_status(const NetworkSettings& settings, const Layout& layout,
@@ -255,6 +287,7 @@ Command network_command() {
                    "write the configurations, start, show or stop the peers", "Network"},
                   settings->action));
   options.push_back(text_option({"dir", "DIR", "folder of the network", "Network"}, settings->dir));
+  add_view_options(settings->outputs, options);
   add_quiet_and_json(settings->outputs, options);
   return command;
 }

@@ -47,6 +47,19 @@ void add_report_option(Outputs& outputs, std::vector<Option>& options) {
                   outputs.report));
 }
 
+void add_listen_option(Outputs& outputs, std::vector<Option>& options) {
+  options.push_back(text_option(
+      {"listen", "HOST:PORT", "where the view is served (127.0.0.1, any free port)", "Output"},
+      outputs.listen));
+}
+
+void add_view_options(Outputs& outputs, std::vector<Option>& options) {
+  options.push_back(switch_option(
+      {"view", "", "show it in a browser while it goes on, and until Ctrl-C", "Output"},
+      outputs.view));
+  add_listen_option(outputs, options);
+}
+
 void add_output_options(Outputs& outputs, std::vector<Option>& options) {
   options.push_back(
       text_option({"record", "FILE.json", "write the run record", "Output"}, outputs.record));
@@ -54,6 +67,7 @@ void add_output_options(Outputs& outputs, std::vector<Option>& options) {
       text_option({"model", "FILE.json", "write the model", "Output"}, outputs.model));
   add_plot_options(outputs, options);
   add_report_option(outputs, options);
+  add_view_options(outputs, options);
   add_quiet_and_json(outputs, options);
 }
 

@@ -16,6 +16,8 @@ namespace grove::app {
 struct Outputs {
   std::string record, model, plot, csv, report;
   PlotAxis x = PlotAxis::automatic;  ///< of the plot
+  bool view = false;                 ///< show the run in a browser while it goes on
+  std::string listen = "127.0.0.1:0";
   bool quiet = false;
   bool json = false;
 };
@@ -24,6 +26,9 @@ void add_quiet_and_json(Outputs& outputs, std::vector<Option>& options);
 /// --plot, --csv and --x.
 void add_plot_options(Outputs& outputs, std::vector<Option>& options);
 void add_report_option(Outputs& outputs, std::vector<Option>& options);
+/// --view and --listen.
+void add_view_options(Outputs& outputs, std::vector<Option>& options);
+void add_listen_option(Outputs& outputs, std::vector<Option>& options);
 void add_output_options(Outputs& outputs, std::vector<Option>& options);
 
 /// Prints a result on standard output. Throws where it cannot be written, unless the reader of the

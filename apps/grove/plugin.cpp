@@ -93,4 +93,26 @@ Result<ClusterSession*> start_session() {
   return reinterpret_cast<decltype(&grove_plugin_session)>(*function)();
 }
 
+Result<std::unique_ptr<ViewServer>> start_view(const std::string& listen,
+                                               const std::shared_ptr<LiveRuns>& runs) {
+  const auto function = load(view, "--view", "grove_plugin_view");
+  if (!function) return function.error();
+  std::optional<Error> error;
+  ViewServer* server =
+      reinterpret_cast<decltype(&grove_plugin_view)>(*function)(listen, runs, error);
+  if (server == nullptr) return *error;
+  return std::unique_ptr<ViewServer>(server);
+}
+
+Result<std::unique_ptr<PeerWatch>> start_watch(const std::string& folder,
+                                               const std::vector<std::string>& addresses) {
+  const auto function = load(peers, "--peer", "grove_plugin_watch");
+  if (!function) return function.error();
+  std::optional<Error> error;
+  PeerWatch* watch =
+      reinterpret_cast<decltype(&grove_plugin_watch)>(*function)(folder, addresses, error);
+  if (watch == nullptr) return *error;
+  return std::unique_ptr<PeerWatch>(watch);
+}
+
 }  // namespace grove::app

@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "outputs.h"
 #include "processes.h"
+#include "run_view.h"
 #include "terminal.h"
 
 namespace grove::app {
@@ -78,6 +79,9 @@ Result<int> train(TrainSettings& settings) {
   if (!outputs) return outputs.error();
   const auto cluster = place_run(settings.config);
   if (!cluster) return cluster.error();
+  auto view = is_root() ? RunView::start(settings.outputs) : std::unique_ptr<RunView>();
+  if (const Status status = all_ok(view ? success() : Status(view.error())); !status)
+    return status.error();
   leave_on_interrupt();
   const auto problem = prepare(settings.config, *cluster);
   if (!problem) return problem.error();
@@ -87,11 +91,15 @@ Result<int> train(TrainSettings& settings) {
     ProgressLine line(settings.config, "train", quiet);
     RunHooks hooks = terminal_hooks(line);
     if (!quiet) hooks.noted = print_note;
-    hooks.agents_wanted = !settings.outputs.report.empty();
+    hooks.agents_wanted = !settings.outputs.report.empty() || settings.outputs.view;
+    if (*view) (*view)->follow(settings.config.method.name(), hooks);
     return run_prepared(settings.config, *problem, hooks, *cluster);
   }();
   if (!record) return record.error();
-  return is_root() ? report(settings, *record) : ok;
+  if (!is_root()) return ok;
+  auto code = report(settings, *record);
+  if (code && *view) (*view)->finish(settings.config.method.name(), to_json(*record));
+  return code;
 }
 
 }  // namespace

@@ -1,10 +1,7 @@
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <thread>
-
-#include <spawn.h>
-#include <unistd.h>
+#include <utility>
 
 #include "command.h"
 #include "grove/base/file.h"
@@ -13,6 +10,8 @@
 #include "grove/view/runs.h"
 #include "grove/view/server.h"
 #include "outputs.h"
+#include "plugin.h"
+#include "run_view.h"
 #include "terminal.h"
 
 namespace grove::app {
@@ -20,22 +19,36 @@ namespace {
 
 struct ViewSettings {
   std::vector<std::string> records;
-  std::string listen = "127.0.0.1:0";
+  std::vector<std::string> peers;
+  std::string operator_folder = ".";
   Outputs outputs;
 };
 
-/// Opens the address where there is a desktop.
-void open_browser(std::string address) {
-  if (std::getenv("DISPLAY") == nullptr && std::getenv("WAYLAND_DISPLAY") == nullptr) return;
-  std::string program = "xdg-open";
-  char* arguments[] = {program.data(), address.data(), nullptr};
-  pid_t process = 0;
-  // Without such a program the address is on the terminal.
-  [[maybe_unused]] const int failed =
-      ::posix_spawnp(&process, program.c_str(), nullptr, nullptr, arguments, environ);
+/// The status of peers, twice a second, until Ctrl-C.
+Result<int> view_peers(const ViewSettings& settings) {
+  if (!settings.records.empty()) return Error{"--peer", "expected no records beside it"};
+  if (!settings.outputs.report.empty()) return Error{"--report", "expected records"};
+  const auto watch = start_watch(settings.operator_folder, settings.peers);
+  if (!watch) return watch.error();
+  const auto runs = std::make_shared<LiveRuns>();
+  const auto server = ViewServer::start(settings.outputs.listen, runs);
+  if (!server) return server.error();
+  NetworkView network(*runs, "peers");
+  watch_for_interrupts();
+  announce(**server, /*is_result=*/true);
+  print_note("the view is served until Ctrl-C");
+  while (!interrupted()) {
+    network.show((*watch)->ask(), monotonic_seconds());
+    for (int k = 0; k < 10 && !interrupted(); ++k)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return ok;
 }
 
 Result<int> view(const ViewSettings& settings) {
+  if (!settings.peers.empty()) return view_peers(settings);
+  if (settings.records.empty())
+    return Error{"view", "expected records or --peer; see grove view --help"};
   if (Status status = check_outputs(settings.outputs, settings.records); !status)
     return status.error();
   nlohmann::json runs = no_runs();
@@ -46,13 +59,12 @@ Result<int> view(const ViewSettings& settings) {
       return Error{"--report", status.error().text()};
     return ok;
   }
-  const auto server = ViewServer::start(settings.listen, runs);
+  const auto server =
+      ViewServer::start(settings.outputs.listen, std::make_shared<LiveRuns>(std::move(runs)));
   if (!server) return server.error();
   watch_for_interrupts();
-  print_result((*server)->address() + "\n");
-  print_note("the view is served until Ctrl-C");
-  if (::isatty(STDOUT_FILENO)) open_browser((*server)->address());
-  while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  announce(**server, /*is_result=*/true);
+  serve_until_interrupted();
   return ok;
 }
 
@@ -76,12 +88,18 @@ Command view_command() {
   auto settings = std::make_shared<ViewSettings>();
   Command command{.name = "view",
                   .summary = view_summary,
-                  .positionals = {{.option = "records", .required = true, .several = true}},
+                  .positionals = {{.option = "records", .several = true}},
                   .options = {record_files_option(settings->records)},
                   .run = [settings] { return view(*settings); }};
-  command.options.push_back(text_option(
-      {"listen", "HOST:PORT", "where the page is served (127.0.0.1, any free port)", "Output"},
-      settings->listen));
+  command.options.push_back(list_option(
+      {"peer", "[NAME@]HOST:PORT",
+       "peers whose status is shown as it changes; NAME is the one in its certificate", "Input"},
+      settings->peers, ','));
+  command.options.push_back(
+      text_option({"operator", "DIR",
+                   "folder with ca.crt, operator.crt and operator.key, for --peer (.)", "Input"},
+                  settings->operator_folder));
+  add_listen_option(settings->outputs, command.options);
   add_report_option(settings->outputs, command.options);
   return command;
 }

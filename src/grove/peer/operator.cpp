@@ -7,17 +7,18 @@
 namespace grove::peer {
 namespace {
 
-constexpr std::chrono::seconds answer_timeout{2};
+constexpr double answer_timeout_seconds = 2;
 
 template <class Request, class Reply>
 using Call = grpc::Status (v1::Peer::Stub::*)(grpc::ClientContext*, const Request&, Reply*);
 
 template <class Request, class Reply>
-Result<Reply> ask(const Layout::Peer& peer, const TlsIdentity& identity,
-                  Call<Request, Reply> call) {
+Result<Reply> ask(const Layout::Peer& peer, const TlsIdentity& identity, Call<Request, Reply> call,
+                  double timeout_seconds = answer_timeout_seconds) {
   const auto stub = v1::Peer::NewStub(channel_to({peer.name, peer.address}, identity, 0));
   grpc::ClientContext context;
-  context.set_deadline(deadline_in(answer_timeout));
+  context.set_deadline(
+      deadline_in(std::chrono::milliseconds(static_cast<int>(1000 * timeout_seconds))));
   Reply reply;
   const grpc::Status status = (stub.get()->*call)(&context, Request(), &reply);
   if (!status.ok())
@@ -27,9 +28,10 @@ Result<Reply> ask(const Layout::Peer& peer, const TlsIdentity& identity,
 
 }  // namespace
 
-Result<nlohmann::json> ask_status(const Layout::Peer& peer, const TlsIdentity& identity) {
-  const auto reply =
-      ask<v1::StatusRequest, v1::StatusReply>(peer, identity, &v1::Peer::Stub::Status);
+Result<nlohmann::json> ask_status(const Layout::Peer& peer, const TlsIdentity& identity,
+                                  double timeout_seconds) {
+  const auto reply = ask<v1::StatusRequest, v1::StatusReply>(
+      peer, identity, &v1::Peer::Stub::Status, timeout_seconds);
   if (!reply) return reply.error();
   auto json = nlohmann::json::parse(reply->json(), nullptr, false);
   if (!json.is_object()) return Error{peer.name, "answered with something other than its status"};

@@ -141,7 +141,8 @@ void take_part(const Matrix& matrix, const std::vector<Index>& free_set, Eigen::
 void factorize(const Matrix& matrix, const std::vector<Index>& free_set,
                Eigen::Ref<Matrix> factor) {
   take_part(matrix, free_set, factor);
-  const double scale = factor.diagonal().maxCoeff();
+  const double largest = factor.diagonal().maxCoeff();
+  const double scale = largest > 0 ? largest : 1;
   bool done = factorize_cholesky(factor);
   // Rounding can make a semidefinite matrix indefinite: the least ridge that mends it.
   for (double ridge = 1e-15 * scale; !done && std::isfinite(ridge); ridge *= 100) {
