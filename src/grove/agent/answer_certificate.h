@@ -16,15 +16,20 @@ struct AnswerCertificate {
   double rows = 0;           ///< samples of all members
   double value_at_zero = 0;  ///< sum f_i(0)
   double members = 0;        ///< that were counted
+  /// The objective is at most this share above its minimum (a duality gap); `unknown` where an
+  /// objective has no conjugate.
+  double gap_bound = unknown;
 
-  static constexpr std::size_t size = 7;
+  static constexpr double unknown = 1e100;  ///< finite, as peers send it
+  static constexpr std::size_t size = 8;
 
   /// All of it as numbers, in the order of the fields, and back.
   std::array<double, size> numbers() const {
-    return {objective, residual, decrement, relative_step, rows, value_at_zero, members};
+    return {objective, residual, decrement, relative_step, rows,
+            value_at_zero, members, gap_bound};
   }
   static AnswerCertificate from(std::span<const double, size> all) {
-    return {all[0], all[1], all[2], all[3], all[4], all[5], all[6]};
+    return {all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7]};
   }
 
   /// Half the squared decrement over |objective|: an estimate of the relative gap, exact in the

@@ -152,14 +152,17 @@ void CertifiedAgent::decide_certificate(const NewtonTotals& totals) {
   const std::size_t members = sums_.plan().members.size();
   if (totals.overflowed() || !totals.hessian || !sums_.plan().full) return wait_longer();
   const Regularizer total = weighted(regularizer_, static_cast<double>(members));
-  const Vector step = model_step(*totals.hessian, totals.gradient, question_.base, total);
-  const AnswerCertificate certificate =
-      certificate_at(question_.base, totals, step, total, members);
+  const Vector point = point_of(question_, regularizer_);
+  const Vector step = model_step(*totals.hessian, totals.gradient, point, total);
+  const AnswerCertificate certificate = certificate_at(question_, totals, step, total, members);
   const bool last = steps_ == most_certified_steps;
-  if (certificate.relative_step <= (last ? enough * options_.tolerance : precise)) {
+  const bool is_short =
+      steps_ > 0 && certificate.relative_step <= (last ? enough * options_.tolerance : precise);
+  const double bound = certificate.gap_bound;
+  if (is_short && (bound <= options_.gap_tolerance || bound >= AnswerCertificate::unknown)) {
     wait_ = 1;
     return begin({.kind = NewtonWave::done,
-                  .base = question_.base,
+                  .base = point,
                   .step = {},
                   .certificate = certificate,
                   .support = {}});
@@ -168,8 +171,8 @@ void CertifiedAgent::decide_certificate(const NewtonTotals& totals) {
   ++steps_;
   begin({.kind = NewtonWave::certify,
          .wants_hessian = true,
-         .base = within_bounds(question_.base + step, regularizer_),
-         .step = {},
+         .base = point,
+         .step = step,
          .certificate = {},
          .support = {}});
 }

@@ -11,7 +11,8 @@
 namespace grove {
 
 struct CertifiedAgentOptions {
-  double tolerance = 1e-8;  ///< of the local residuals, and of the Newton step at the answer
+  double tolerance = 1e-8;      ///< of the local residuals, and of the Newton step at the answer
+  double gap_tolerance = 1e-6;  ///< of the certified gap, relative to the objective
   LinkStateOptions links = {};
 };
 
@@ -19,8 +20,8 @@ struct CertifiedAgentOptions {
 ///
 /// When the root of the tree is locally converged it asks all members for their estimates. If all
 /// are locally converged, value, gradient and Hessian are summed at the mean of the estimates. The
-/// Newton step from there is taken, at most twice, until it is shorter than the tolerance. The
-/// point and its certificate are announced to everybody: the estimate of all agents from then on,
+/// Newton step from there is taken, once or twice, until it is shorter than the tolerance and the
+/// bound on the gap is within its own. The point and its certificate are announced to everybody: the estimate of all agents from then on,
 /// until the members change. The method itself goes on as if nothing had been asked.
 class CertifiedAgent final : public DynamicAgent {
  public:

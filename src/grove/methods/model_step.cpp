@@ -13,8 +13,12 @@ namespace {
 /// Along an eigenvector with a smaller share of the largest eigenvalue rounding rules.
 constexpr double least_eigenvalue = 1e-12;
 
+/// Finite, also where a diagonal is zero.
 Vector unit_diagonal_scale(const Matrix& hessian) {
-  return hessian.diagonal().cwiseMax(std::numeric_limits<double>::min()).cwiseSqrt().cwiseInverse();
+  constexpr double least = 1e-30;  ///< of the largest
+  const double largest = hessian.diagonal().maxCoeff();
+  if (!(largest > 0)) return Vector::Ones(hessian.rows());
+  return hessian.diagonal().cwiseMax(least * largest).cwiseSqrt().cwiseInverse();
 }
 
 /// Cholesky where H is well conditioned, and an eigendecomposition, which takes some ten times as
@@ -31,7 +35,8 @@ Vector smooth_step(const Matrix& hessian, const Vector& gradient) {
       return scale.cwiseProduct(cholesky.solve(right));
   }
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(scaled);
-  const double least = least_eigenvalue * eigen.eigenvalues().maxCoeff();
+  const double largest = eigen.eigenvalues().maxCoeff();
+  const double least = largest > 0 ? least_eigenvalue * largest : 1;
   const Vector floored = eigen.eigenvalues().cwiseMax(least);
   const Vector parts = eigen.eigenvectors().transpose() * right;
   return scale.cwiseProduct(eigen.eigenvectors() * parts.cwiseQuotient(floored));
@@ -51,7 +56,8 @@ Vector model_step(const Matrix& hessian, const Vector& gradient, const Vector& p
                   const Regularizer& regularizer) {
   if (regularizer.trivial()) return smooth_step(hessian, gradient);
   constexpr double ridge = 1e-14;  ///< relative to the mean diagonal: keeps H definite
-  const double mean_diagonal = hessian.trace() / static_cast<double>(point.size());
+  const double trace = hessian.trace();
+  const double mean_diagonal = trace > 0 ? trace / static_cast<double>(point.size()) : 1 / ridge;
   const DenseHessian damped(hessian, Vector::Constant(point.size(), ridge * mean_diagonal));
   QuadraticScratch scratch;
   // A tolerance of zero: the minimizer goes on to the level of rounding.
@@ -59,7 +65,7 @@ Vector model_step(const Matrix& hessian, const Vector& gradient, const Vector& p
                                    .gradient = gradient,
                                    .hessian = damped,
                                    .regularizer = regularizer,
-                                   .smoothness = hessian.trace(),
+                                   .smoothness = trace > 0 ? trace : 1,
                                    .tolerance = 0},
                                   scratch);
   return target - point;

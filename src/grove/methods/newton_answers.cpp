@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "grove/methods/model_step.h"
+#include "grove/problem/certificate.h"
 #include "grove/problem/reference.h"
 
 namespace grove {
@@ -57,15 +58,22 @@ void cap(std::span<double> numbers, double limit) {
     number = std::isnan(number) ? limit : std::clamp(number, -limit, limit);
 }
 
-constexpr std::uint8_t double_bit = 0x80;  ///< of a question's kind
+constexpr std::uint8_t double_bit = 0x80, majorizer_bit = 0x40;  ///< of a question's kind
 
-std::size_t value_count(NewtonWave kind) { return kind == NewtonWave::trial ? trial_lengths : 1; }
+bool bounds_gap(const NewtonQuestion& question) {
+  return question.kind == NewtonWave::certify && question.step.size() > 0;
+}
+
+std::size_t value_count(const NewtonQuestion& question) {
+  return question.kind == NewtonWave::trial ? trial_lengths : bounds_gap(question) ? 2 : 1;
+}
 
 }  // namespace
 
 Question encode(const NewtonQuestion& question) {
   Question result{.kind = static_cast<std::uint8_t>(static_cast<std::uint8_t>(question.kind) |
-                                                    (question.double_hessian ? double_bit : 0)),
+                                                    (question.double_hessian ? double_bit : 0) |
+                                                    (question.majorizer ? majorizer_bit : 0)),
                   .wants_matrix = question.wants_hessian,
                   .wants_sum = question.kind != NewtonWave::done,
                   .numbers = {},
@@ -78,19 +86,21 @@ Question encode(const NewtonQuestion& question) {
 }
 
 std::optional<NewtonQuestion> decode(const Question& question, Index dimension) {
-  const auto kind = static_cast<std::uint8_t>(question.kind & ~double_bit);
+  const auto kind = static_cast<std::uint8_t>(question.kind & ~(double_bit | majorizer_bit));
   if (kind > static_cast<std::uint8_t>(NewtonWave::poll)) return std::nullopt;
   NewtonQuestion result{.kind = static_cast<NewtonWave>(kind),
                         .wants_hessian = question.wants_matrix,
                         .double_hessian = (question.kind & double_bit) != 0,
+                        .majorizer = (question.kind & majorizer_bit) != 0,
                         .base = {},
                         .step = {},
                         .certificate = {},
                         .support = question.support};
   const auto d = static_cast<std::size_t>(dimension);
   const bool trial = result.kind == NewtonWave::trial, done = result.kind == NewtonWave::done;
-  const std::size_t expected = d + (trial ? d : 0) + (done ? AnswerCertificate::size : 0);
   const auto& numbers = question.numbers;
+  const bool steps = trial || (result.kind == NewtonWave::certify && numbers.size() != d);
+  const std::size_t expected = d + (steps ? d : 0) + (done ? AnswerCertificate::size : 0);
   if (numbers.size() != expected || question.wants_sum == done) return std::nullopt;
   if (!std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); }))
     return std::nullopt;
@@ -98,7 +108,7 @@ std::optional<NewtonQuestion> decode(const Question& question, Index dimension) 
     if (result.support[k] >= d || (k > 0 && result.support[k] <= result.support[k - 1]))
       return std::nullopt;
   result.base = part(numbers, 0, dimension);
-  if (trial) result.step = part(numbers, d, dimension);
+  if (steps) result.step = part(numbers, d, dimension);
   if (done)
     result.certificate =
         AnswerCertificate::from(std::span(numbers).subspan(d).first<AnswerCertificate::size>());
@@ -110,33 +120,55 @@ bool NewtonTotals::overflowed() const {
          (hessian && !(hessian->lpNorm<Eigen::Infinity>() < single_overflow));
 }
 
-AnswerCertificate certificate_at(const Vector& point, const NewtonTotals& totals,
+Vector point_of(const NewtonQuestion& question, const Regularizer& regularizer) {
+  if (question.step.size() == 0) return question.base;
+  return within_bounds(question.base + question.step, regularizer);
+}
+
+AnswerCertificate certificate_at(const NewtonQuestion& question, const NewtonTotals& totals,
                                  const Vector& step, const Regularizer& total_regularizer,
                                  std::size_t members) {
-  const Vector to = point + step;
+  const Vector point = point_of(question, total_regularizer), to = point + step;
+  const double objective =
+      totals.values[0] + total_regularizer.value(within_bounds(point, total_regularizer));
+  double bound = AnswerCertificate::unknown;
+  if (bounds_gap(question) && totals.gaps_known == static_cast<double>(members)) {
+    constexpr double smallest_optimum = 1e-7;  // of the value at zero: smaller ones count as that
+    const Vector& base = question.base;
+    const double before = totals.values[1] + total_regularizer.value(base);
+    const double gap =
+        totals.gap + subgradient_gap(total_regularizer, base, point, totals.slope,
+                                     model_damping(totals.hessian->diagonal(), 0));
+    const double scale = std::max(std::abs(objective), smallest_optimum * totals.value_at_zero);
+    bound = std::max(0.0, gap - (before - objective)) / scale;
+    if (!(bound < AnswerCertificate::unknown)) bound = AnswerCertificate::unknown;
+  }
   return {
-      .objective =
-          totals.values[0] + total_regularizer.value(within_bounds(point, total_regularizer)),
+      .objective = objective,
       .residual = stationarity(point, totals.gradient, total_regularizer, totals.hessian->trace()),
       .decrement = std::sqrt(std::max(0.0, step.dot(*totals.hessian * step))),
       .relative_step = step.lpNorm<Eigen::Infinity>() /
                        std::max(to.lpNorm<Eigen::Infinity>(), std::numeric_limits<double>::min()),
       .rows = totals.rows,
       .value_at_zero = totals.value_at_zero,
-      .members = static_cast<double>(members)};
+      .members = static_cast<double>(members),
+      .gap_bound = bound};
 }
 
 NewtonAnswers::NewtonAnswers(std::shared_ptr<const Objective> objective, Regularizer share)
     : objective_(std::move(objective)), share_(std::move(share)) {}
 
-NewtonAnswers::Sample NewtonAnswers::sample(const Vector& point, bool hessian,
+NewtonAnswers::Sample NewtonAnswers::sample(const Vector& point, Curvature curvature,
                                             ObjectiveScratch& scratch, Cost& cost) const {
   Sample result;
+  const bool majorized = curvature == Curvature::majorizer &&
+                         objective_->majorizer(point, result.hessian, scratch);
+  const bool hessian = curvature != Curvature::none && !majorized;
   result.value = objective_->evaluate(point, Batch::all(), &result.gradient,
                                       hessian ? &result.hessian : nullptr, scratch);
   const auto samples = static_cast<std::uint64_t>(objective_->samples());
   cost.gradient_samples += samples;
-  if (hessian) cost.hessian_samples += samples;
+  if (hessian || majorized) cost.hessian_samples += samples;
   return result;
 }
 
@@ -154,27 +186,44 @@ Answers NewtonAnswers::answer(const NewtonQuestion& question, ObjectiveScratch& 
   const auto at_length = [&](double length) {
     return within_bounds(question.base + length * question.step, share_);
   };
-  Vector point = trial ? at_length(1) : question.base;
+  Vector point = point_of(question, share_);
   if (intro) {
     numbers.push_back(value(point, scratch, cost));
     point = own_minimizer(point, scratch, cost);
   }
-  Sample here = sample(point, question.wants_hessian, scratch, cost);
+  const Curvature curvature = !question.wants_hessian      ? Curvature::none
+                              : question.majorizer || intro ? Curvature::majorizer
+                                                            : Curvature::hessian;
+  Sample here = sample(point, curvature, scratch, cost);
   if (!intro) numbers.push_back(here.value);
   if (trial)
     for (std::size_t k = 1; k < trial_lengths; ++k)
       numbers.push_back(value(at_length(trial_length(k)), scratch, cost));
+  if (bounds_gap(question)) numbers.push_back(value(question.base, scratch, cost));
   if (!value_at_zero_) value_at_zero_ = value(Vector::Zero(objective_->dimension()), scratch, cost);
   numbers.push_back(*value_at_zero_);
   numbers.push_back(static_cast<double>(objective_->samples()));
   // The gradient of the agent's model at zero: what models add up to needs no common point.
   if (intro) here.gradient -= here.hessian * point;
   append(here.gradient, numbers);
+  if (bounds_gap(question)) append_gap(question, scratch, cost, numbers);
   if (question.wants_hessian)
     pack(here.hessian, question.support, question.double_hessian ? numbers : answers.matrix);
   cap(numbers, overflow);
   cap(answers.matrix, single_overflow);
   return answers;
+}
+
+/// The gap, whether it is known, and the slope of f that it belongs to.
+void NewtonAnswers::append_gap(const NewtonQuestion& question, ObjectiveScratch& scratch,
+                               Cost& cost, std::vector<double>& numbers) const {
+  const Vector step = point_of(question, share_) - question.base;
+  Vector correction = Vector::Zero(objective_->dimension()), product;
+  const auto gap = objective_->fenchel_gap(question.base, step, correction);
+  numbers.push_back(gap.value_or(0));
+  numbers.push_back(gap ? 1 : 0);
+  const Sample base = sample(question.base, Curvature::hessian, scratch, cost);
+  append(base.gradient + base.hessian * step + correction, numbers);
 }
 
 void NewtonAnswers::pack(const Matrix& hessian, const std::vector<std::uint32_t>& support,
@@ -195,8 +244,8 @@ void NewtonAnswers::pack(const Matrix& hessian, const std::vector<std::uint32_t>
 std::optional<NewtonTotals> NewtonAnswers::read(const Answers& total,
                                                 const NewtonQuestion& question) const {
   const Index d = objective_->dimension();
-  const std::size_t values = value_count(question.kind);
-  const std::size_t fixed = values + 2 + static_cast<std::size_t>(d);
+  const std::size_t values = value_count(question), size = static_cast<std::size_t>(d);
+  const std::size_t fixed = values + 2 + size + (bounds_gap(question) ? 2 + size : 0);
   const std::size_t packed =
       question.wants_hessian ? packed_size(d, question.support, question.support.empty()) : 0;
   if (total.numbers.size() != fixed + (question.double_hessian ? packed : 0)) return std::nullopt;
@@ -205,7 +254,13 @@ std::optional<NewtonTotals> NewtonAnswers::read(const Answers& total,
                       .value_at_zero = total.numbers[values],
                       .rows = total.numbers[values + 1],
                       .gradient = part(total.numbers, values + 2, d),
-                      .hessian = {}};
+                      .hessian = {},
+                      .slope = {}};
+  if (bounds_gap(question)) {
+    result.gap = total.numbers[values + 2 + size];
+    result.gaps_known = total.numbers[values + 3 + size];
+    result.slope = part(total.numbers, values + 4 + size, d);
+  }
   if (question.wants_hessian)
     result.hessian = unpack(
         question.double_hessian ? std::span(total.numbers).subspan(fixed) : std::span(total.matrix),
@@ -220,7 +275,7 @@ Vector NewtonAnswers::own_minimizer(const Vector& start, ObjectiveScratch& scrat
   constexpr int most_steps = 30;
   constexpr double ridge_share = 1e-3, enough = 1e-4, shortest = 1e-9;
   Vector point = start;
-  Sample here = sample(point, true, scratch, cost);
+  Sample here = sample(point, Curvature::majorizer, scratch, cost);
   Vector ridge = ridge_share * here.hessian.diagonal();
   const double least = ridge_share * std::max(ridge.maxCoeff(), 1e-12);
   ridge = (ridge.array() > 0).select(ridge, least);
@@ -245,7 +300,7 @@ Vector NewtonAnswers::own_minimizer(const Vector& start, ObjectiveScratch& scrat
     const bool finished = best - reached < enough * std::abs(best);
     best = reached;
     if (finished) break;
-    here = sample(point, true, scratch, cost);
+    here = sample(point, Curvature::majorizer, scratch, cost);
   }
   return point;
 }

@@ -13,7 +13,7 @@ enum class NewtonWave : std::uint8_t {
   intro,    ///< each agent's own minimizer, as a quadratic model
   fresh,    ///< value, gradient and Hessian at an accepted point
   trial,    ///< the same at a point plus a step, and values at shorter steps
-  certify,  ///< the same as fresh, at what may be the answer
+  certify,  ///< the same at what may be the answer, and with a step a bound on the gap
   done,     ///< the answer, with its certificate
   poll      ///< the agents' estimates, of a method with links
 };
@@ -31,8 +31,9 @@ struct NewtonQuestion {
   NewtonWave kind = NewtonWave::fresh;
   bool wants_hessian = false;
   bool double_hessian = false;                   ///< the Hessian travels in double precision
+  bool majorizer = false;                        ///< where f has one: in the place of its Hessian
   Vector base;                                   ///< the accepted point
-  Vector step;                                   ///< of a trial; empty elsewhere
+  Vector step;                                   ///< of a trial, or to what may be the answer
   std::optional<AnswerCertificate> certificate;  ///< with done only
   std::vector<std::uint32_t> support;            ///< coordinates of the Hessian; none: all
 };
@@ -43,21 +44,27 @@ std::optional<NewtonQuestion> decode(const Question& question, Index dimension);
 
 /// A sum of answers, read.
 struct NewtonTotals {
-  Vector values;  ///< at the point, or at the lengths of a trial
+  Vector values;  ///< at the point, or at the lengths of a trial; then at a certified base
   double value_at_zero = 0;
   double rows = 0;
   Vector gradient;
   std::optional<Matrix> hessian;  ///< both triangles
+  /// Of the step to what may be the answer: the sum of fenchel_gap(), and the slope it belongs to.
+  double gap = 0;
+  double gaps_known = 0;  ///< agents whose objective has a conjugate
+  Vector slope;
 
   bool overflowed() const;  ///< gradient or Hessian
 };
 
-/// What the sums at a point, and the Newton step from there, say of it as an answer. A bound on the
-/// gap (Fenchel duality) takes one more number of every agent, at the point and the step: this is
-/// where its sum belongs.
-AnswerCertificate certificate_at(const Vector& point, const NewtonTotals& totals,
+/// What the sums of a question, and the Newton step from its point, say of that point as an answer.
+/// The bound on the gap comes from the step before: a bound of the gap at the base less the
+/// decrease since.
+AnswerCertificate certificate_at(const NewtonQuestion& question, const NewtonTotals& totals,
                                  const Vector& step, const Regularizer& total_regularizer,
                                  std::size_t members);
+/// The point at which gradient and Hessian of a question are taken.
+Vector point_of(const NewtonQuestion& question, const Regularizer& regularizer);
 
 /// One agent's part: answers questions from its own samples.
 class NewtonAnswers {
@@ -78,8 +85,12 @@ class NewtonAnswers {
     Vector gradient;
     Matrix hessian;
   };
-  Sample sample(const Vector& point, bool hessian, ObjectiveScratch& scratch, Cost& cost) const;
+  enum class Curvature { none, hessian, majorizer };
+  Sample sample(const Vector& point, Curvature curvature, ObjectiveScratch& scratch,
+                Cost& cost) const;
   double value(const Vector& point, ObjectiveScratch& scratch, Cost& cost) const;
+  void append_gap(const NewtonQuestion& question, ObjectiveScratch& scratch, Cost& cost,
+                  std::vector<double>& numbers) const;
   Vector own_minimizer(const Vector& start, ObjectiveScratch& scratch, Cost& cost) const;
   void pack(const Matrix& hessian, const std::vector<std::uint32_t>& support,
             std::vector<double>& numbers) const;

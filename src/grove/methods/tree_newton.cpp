@@ -157,12 +157,13 @@ Vector TreeNewtonAgent::moved(const Vector& point) const {
 }
 
 /// Sums anew at an accepted point, or near it where that point was answered for other members.
-void TreeNewtonAgent::restart(const Vector& wanted) {
+void TreeNewtonAgent::restart(const Vector& wanted, bool majorizer) {
   const Vector point = was_answered_for_others(wanted) ? moved(wanted) : wanted;
   base_.reset();
   const bool first = options_.intro && sums_.next_wave_number() == 1;
   NewtonQuestion question{.kind = first ? NewtonWave::intro : NewtonWave::fresh,
                           .wants_hessian = true,
+                          .majorizer = majorizer,
                           .base = point,
                           .step = {},
                           .certificate = {},
@@ -200,8 +201,7 @@ void TreeNewtonAgent::begin_trial(const Vector& step, bool wants_hessian, Base b
 
 /// The point at which gradients of the present wave were taken.
 Vector TreeNewtonAgent::point() const {
-  if (question_.step.size() == 0) return question_.base;
-  return within_bounds(question_.base + question_.step, context_.regularizer);
+  return point_of(question_, context_.regularizer);
 }
 
 double TreeNewtonAgent::penalty_at(const Vector& point) const {
@@ -246,9 +246,9 @@ bool TreeNewtonAgent::accepts_trial(const NewtonTotals& totals) {
   cost_.damped_steps += 1;
   note(AgentEvent::Kind::shortened_step, length);
   if (values[best] < before) {
-    restart(within_bounds(question_.base + length * question_.step, context_.regularizer));
+    restart(within_bounds(question_.base + length * question_.step, context_.regularizer), true);
   } else if (!base_->fresh_hessian) {
-    restart(question_.base);
+    restart(question_.base, true);
   } else {
     const double least = trial_length(trial_lengths - 1);
     Base base = std::move(*base_);
@@ -354,15 +354,17 @@ bool TreeNewtonAgent::ends_with(const Step& step, const NewtonTotals& totals) {
     return true;
   }
   if (certifies && (step.relative <= 10 * options_.tolerance || flat)) {
+    next.certificate = certificate_at(question_, totals, step.direction, total_regularizer_,
+                                      sums_.plan().members.size());
+    const double bound = next.certificate->gap_bound;
+    if (bound > options_.gap_tolerance && bound < AnswerCertificate::unknown && !flat) return false;
     next.kind = NewtonWave::done;
     next.wants_hessian = false;
-    next.certificate = certificate_at(question_.base, totals, step.direction, total_regularizer_,
-                                      sums_.plan().members.size());
     begin(std::move(next));
     return true;
   }
   if (step.relative > options_.tolerance) return false;
-  next.base = within_bounds(point() + step.direction, context_.regularizer);
+  next.step = step.direction;
   begin(std::move(next));
   return true;
 }

@@ -19,7 +19,8 @@ enum class HessianWaves {
 };
 
 struct TreeNewtonOptions {
-  double tolerance = 1e-9;  ///< of the last Newton step, relative to the coefficients
+  double tolerance = 1e-9;      ///< of the last Newton step, relative to the coefficients
+  double gap_tolerance = 1e-6;  ///< of the certified gap, relative to the objective
   HessianWaves hessians = HessianWaves::automatic;
   bool intro = true;  ///< the first wave asks for the agents' own minimizers
   /// Hessians travel in double precision from the start, not only where single is too coarse.
@@ -88,7 +89,7 @@ class TreeNewtonAgent final : public DynamicAgent {
   void answer(Workspace& workspace);
   bool was_answered_for_others(const Vector& point) const;
   Vector moved(const Vector& point) const;
-  void restart(const Vector& point);
+  void restart(const Vector& point, bool majorizer = false);
   void begin(NewtonQuestion question);
   void begin_trial(const Vector& step, bool wants_hessian, Base base);
   void decide(const NewtonTotals& totals);

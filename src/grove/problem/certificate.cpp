@@ -15,7 +15,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr Index largest_stored = 2000;  ///< coefficients; beyond, products with the Hessian
 /// Of the Hessian's diagonal: keeps the model's minimizer defined along flat directions.
-constexpr double damping = 1e-13;
+constexpr double relative_damping = 1e-13;
 /// Of the usual second derivative of a loss, which is the scale of a diagonal entry in scaled
 /// coordinates: smaller entries are damped as if they were this large.
 constexpr double smallest_entry = 1e-3;
@@ -37,22 +37,42 @@ Range subgradients(const Regularizer& r, Index k, double u) {
 
 }  // namespace
 
+double subgradient_gap(const Regularizer& r, const Vector& x, const Vector& target,
+                       const Vector& slope, const Vector& damping) {
+  double sum = 0;
+  for (Index k = 0; k < x.size(); ++k) {
+    const Range range = subgradients(r, k, target[k]);
+    const double subgradient = std::clamp(-slope[k], range.low, range.high);
+    const double step = target[k] - x[k];
+    if (k < r.regularized)
+      sum +=
+          std::max(0.0, r.l1_at(k) * (std::abs(x[k]) - std::abs(target[k])) + subgradient * step);
+    const double missing = -slope[k] - subgradient;
+    const double residual = missing - damping[k] * step;
+    sum += 2 * std::abs(missing) * (std::abs(step) + std::abs(residual) / damping[k]);
+  }
+  return sum;
+}
+
+Vector model_damping(const Vector& diagonal, double usual) {
+  return relative_damping * diagonal.cwiseMax(std::max(smallest_entry * usual, 1e-200));
+}
+
 Certifier::Certifier(const Objective& f, const Regularizer& r)
     : f_(f), r_(r), usual_entry_(f.largest_second_derivative()) {}
 
 /// The quadratic model at x, once the gradient and a stored Hessian are known.
 void Certifier::model_f(const Vector& x) {
   if (x.size() <= largest_stored) {
-    const double least = std::max(smallest_entry * usual_entry_, 1e-200);
-    damping_ = damping * hessian_.diagonal().cwiseMax(least);
-    smoothness_ = std::max(hessian_.diagonal().sum(), least);
+    damping_ = model_damping(hessian_.diagonal(), usual_entry_);
+    smoothness_ = std::max(hessian_.diagonal().sum(), damping_.maxCoeff() / relative_damping);
     damped_ = std::make_unique<DenseHessian>(hessian_, damping_);
     return;
   }
   smoothness_ = f_.smoothness() > 0 ? f_.smoothness() : 1;
-  damping_ = Vector::Constant(x.size(), damping * smoothness_);
+  damping_ = Vector::Constant(x.size(), relative_damping * smoothness_);
   damped_ = std::make_unique<ProductHessian>(
-      f_, x, ProductHessian::Bounds{.smoothness = smoothness_, .damping = damping * smoothness_});
+      f_, x, ProductHessian::Bounds{.smoothness = smoothness_, .damping = relative_damping * smoothness_});
 }
 
 void Certifier::hessian_times(const Vector& direction, Vector& product) const {
@@ -64,30 +84,12 @@ void Certifier::hessian_times(const Vector& direction, Vector& product) const {
   product -= damping_.cwiseProduct(direction);
 }
 
-/// Of r at x above its tangent plane at the target, whose slope is the subgradient nearest to what
-/// the model's slope asks for. What is missing counts twice along the way to the minimizer of the
-/// damped model, which is at most the residual over the damping farther than the target.
-double Certifier::subgradient_gap(const Vector& x, const Vector& target,
-                                  const Vector& slope) const {
-  double sum = 0;
-  for (Index k = 0; k < x.size(); ++k) {
-    const Range range = subgradients(r_, k, target[k]);
-    const double subgradient = std::clamp(-slope[k], range.low, range.high);
-    const double step = target[k] - x[k];
-    if (k < r_.regularized)
-      sum +=
-          std::max(0.0, r_.l1_at(k) * (std::abs(x[k]) - std::abs(target[k])) + subgradient * step);
-    const double missing = -slope[k] - subgradient;
-    const double residual = missing - damping_[k] * step;
-    sum += 2 * std::abs(missing) * (std::abs(step) + std::abs(residual) / damping_[k]);
-  }
-  return sum;
-}
-
 /// Moves the target from x to the minimizer of the model, and returns the subgradient gap there.
-double Certifier::minimize_model(const Vector& x, Vector& target) {
+/// The slope is that of f's model at the target.
+double Certifier::minimize_model(const Vector& x, Vector& target, Vector& slope) {
   target = x;
-  Vector slope = gradient_, product;  // the slope is that of f's model at the target
+  slope = gradient_;
+  Vector product;
   double least = infinity;
   for (int k = 0; k <= refinements; ++k) {
     const double residual = stationarity(target, slope, r_, smoothness_);
@@ -101,7 +103,7 @@ double Certifier::minimize_model(const Vector& x, Vector& target) {
     if (!next.allFinite()) break;
     hessian_times(next - x, product);
     product += gradient_;
-    const double gap = subgradient_gap(x, next, product);
+    const double gap = subgradient_gap(r_, x, next, product, damping_);
     if (!(gap < least)) break;
     least = gap;
     target = next;
@@ -110,22 +112,26 @@ double Certifier::minimize_model(const Vector& x, Vector& target) {
   return least;
 }
 
-Certificate Certifier::at(const Vector& x) {
-  assert(r_.separable());
-  Certificate result{.value = 0, .gap = infinity, .exact = false, .step = Vector::Zero(x.size())};
+/// True where a slope of the model is none of f: then the bound is loose.
+bool Certifier::bound(const Vector& x, Certificate& result) {
+  result.gap = infinity;
+  result.step.setZero(x.size());
   const bool stored = x.size() <= largest_stored;
   result.value = r_.value(x) +
                  f_.evaluate(x, Batch::all(), &gradient_, stored ? &hessian_ : nullptr, scratch_);
-  if (!std::isfinite(result.value) || !gradient_.allFinite()) return result;
+  if (!std::isfinite(result.value) || !gradient_.allFinite()) return false;
   model_f(x);
-  Vector target;
-  const double slack = minimize_model(x, target);
+  Vector target, slope, correction;
+  const double slack = minimize_model(x, target, slope);
   result.step = target - x;
   result.decrement = r_.value(x) - r_.value(target) - gradient_.dot(result.step);
-  if (const auto gap = f_.fenchel_gap(x, result.step)) {
+  if (const auto gap = f_.fenchel_gap(x, result.step, correction)) {
+    const bool corrected = !correction.isZero(0);
     result.exact = true;
-    result.gap = std::min(*gap + slack, result.value);  // no value is negative
-    return result;
+    result.gap = *gap + (corrected ? subgradient_gap(r_, x, target, slope + correction, damping_)
+                                   : slack);
+    result.gap = std::min(result.gap, result.value);  // no value is negative
+    return corrected;
   }
   const double after =
       r_.value(target) + f_.evaluate(target, Batch::all(), nullptr, nullptr, scratch_);
@@ -133,6 +139,28 @@ Certificate Certifier::at(const Vector& x) {
   constexpr double rounding = 1e-14;
   if (result.value - after <= result.decrement + rounding * std::abs(result.value))
     result.gap = result.decrement;
+  return false;
+}
+
+/// Where the bound is loose, that of the next Newton point and the difference of the values are
+/// tight, if that point is near enough to the minimizer.
+Certificate Certifier::at(const Vector& x) {
+  assert(r_.separable());
+  constexpr int most_steps = 3;
+  Certificate result;
+  bool loose = bound(x, result);
+  if (!loose) return result;
+  Matrix hessian = hessian_;
+  Certificate next = result;
+  Vector point = x;
+  for (int k = 0; k < most_steps && loose; ++k) {
+    point += next.step;
+    const double before = next.value;
+    loose = bound(point, next);
+    if (!(next.value < before)) break;
+    result.gap = std::min(result.gap, result.value - next.value + next.gap);
+  }
+  hessian_ = std::move(hessian);
   return result;
 }
 

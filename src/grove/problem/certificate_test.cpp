@@ -111,7 +111,7 @@ TEST(Certificate, GapsOfSamplesAreThoseOfTheConjugate) {
               std::visit([&](const auto& l) { return l.at(margin, target); }, loss);
           const double p = at.slope + at.second_derivative * s;
           const double gap =
-              std::visit([&](const auto& l) { return l.gap(margin, target, s); }, loss);
+              std::visit([&](const auto& l) { return l.gap(margin, target, s).gap; }, loss);
           const double want = at.value + conjugate(loss, p, target) - p * margin;
           if (want < 5)  // a slope that f has
             EXPECT_NEAR(gap, want, 2e-6) << name_of(loss) << ' ' << margin << ' ' << s;

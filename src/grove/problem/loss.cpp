@@ -99,18 +99,17 @@ std::vector<LossEntry> built_in_losses() {
           plain<SquaredLoss>("gaussian")};
 }
 
-double bernoulli_gap(double one, double zero, double s) {
+FenchelGap bernoulli_gap(double one, double zero, double s) {
   const double up = zero * s, down = -one * s;  // relative changes of both probabilities
-  if (up < -1) return -std::log1p(-one) + 2 * one * (-1 - up) * std::abs(s);
-  if (down < -1) return -std::log1p(-zero) + 2 * zero * (-1 - down) * std::abs(s);
-  if (up == -1 || down == -1) return -std::log1p(up == -1 ? -one : -zero);
-  return std::max(0.0, one * (1 + up) * std::log1p(up) + zero * (1 + down) * std::log1p(down));
+  if (up <= -1) return {-std::log1p(-one), one * (-1 - up)};
+  if (down <= -1) return {-std::log1p(-zero), -zero * (-1 - down)};
+  return {std::max(0.0, one * (1 + up) * std::log1p(up) + zero * (1 + down) * std::log1p(down))};
 }
 
-double exponential_gap(double value, double s) {
-  if (value == 0) return 0;
-  if (s <= -1) return std::numeric_limits<double>::infinity();  // far away: nothing is known
-  return std::max(0.0, value * ((1 + s) * std::log1p(s) - s));
+FenchelGap exponential_gap(double value, double s) {
+  if (value == 0) return {};
+  if (s <= -1) return {value, value * (-1 - s)};
+  return {std::max(0.0, value * ((1 + s) * std::log1p(s) - s))};
 }
 
 double usual_second_derivative(const Loss& loss, double target) {

@@ -27,14 +27,16 @@ struct LossPoint {
 /// Fenchel gaps. The gap of a sample at the margin m and a slope p is f(m) + f*(p) - p m >= 0, the
 /// height of f at m above its tangent of slope p. Below, p = f'(m) + f''(m) s is the slope that a
 /// Newton step predicts, s being the change of the margin. A p outside the slopes of f is replaced
-/// by the nearest one; the sum of p row over all samples then changes, which costs twice the change
-/// times |s| as long as the minimizer is at most twice the step away. Exponential losses grow too
-/// fast for that: theirs is infinite then.
+/// by the nearest one.
+struct FenchelGap {
+  double gap = 0;
+  double correction = 0;  ///< the slope that was taken, less p
+};
 
 /// Of log(1 + e^z) at a z with these probabilities, and s.
-double bernoulli_gap(double one, double zero, double s);
+FenchelGap bernoulli_gap(double one, double zero, double s);
 /// Of e^z at a z with that value, and s.
-double exponential_gap(double value, double s);
+FenchelGap exponential_gap(double value, double s);
 
 /// log(1 + e^m) - y m with y in {0, 1} (math: section 1, point 2). No overflow for any margin, and
 /// no cancellation: value and slope keep their relative precision however sure the model is.
@@ -49,7 +51,7 @@ struct LogisticLoss {
         (1 - target) * std::max(margin, 0.0) + target * std::max(-margin, 0.0) + std::log1p(decay);
     return {value, (1 - target) * one - target * zero, likelier * other};
   }
-  double gap(double margin, double /*target*/, double s) const {
+  FenchelGap gap(double margin, double /*target*/, double s) const {
     const double decay = std::exp(-std::abs(margin)), likelier = 1 / (1 + decay);
     return margin >= 0 ? bernoulli_gap(likelier, decay * likelier, s)
                        : bernoulli_gap(decay * likelier, likelier, s);
@@ -62,7 +64,7 @@ struct SquaredLoss {
     const double residual = margin - target;
     return {0.5 * residual * residual, residual, 1.0};
   }
-  double gap(double /*margin*/, double /*target*/, double s) const { return 0.5 * s * s; }
+  FenchelGap gap(double /*margin*/, double /*target*/, double s) const { return {0.5 * s * s}; }
 };
 
 /// Quadratic for residuals up to delta, linear beyond: robust regression.
@@ -75,12 +77,11 @@ struct HuberLoss {
     if (std::abs(residual) <= delta) return {0.5 * residual * residual, residual, 1.0};
     return {delta * (std::abs(residual) - 0.5 * delta), std::copysign(delta, residual), 0.0};
   }
-  double gap(double margin, double target, double s) const {
+  FenchelGap gap(double margin, double target, double s) const {
     const double residual = margin - target;
-    if (std::abs(residual) > delta) return 0;
+    if (std::abs(residual) > delta) return {};
     const double slope = std::clamp(residual + s, -delta, delta);
-    return 0.5 * (slope - residual) * (slope - residual) +
-           2 * std::abs(residual + s - slope) * std::abs(s);
+    return {0.5 * (slope - residual) * (slope - residual), slope - (residual + s)};
   }
 };
 
@@ -95,7 +96,7 @@ struct PoissonLoss {
     const double beyond = std::max(margin - exponent_limit, 0.0);
     return {mean * (1 + beyond) - target * margin, mean - target, mean};
   }
-  double gap(double margin, double /*target*/, double s) const {
+  FenchelGap gap(double margin, double /*target*/, double s) const {
     return exponential_gap(std::exp(std::min(margin, exponent_limit)), s);
   }
 };
@@ -107,8 +108,10 @@ struct GammaLoss {
     const double beyond = std::max(-margin - exponent_limit, 0.0);
     return {ratio * (1 + beyond) + margin, 1 - ratio, ratio};
   }
-  double gap(double margin, double target, double s) const {
-    return exponential_gap(target * std::exp(std::min(-margin, exponent_limit)), -s);
+  FenchelGap gap(double margin, double target, double s) const {
+    const auto [gap, correction] =
+        exponential_gap(target * std::exp(std::min(-margin, exponent_limit)), -s);
+    return {gap, -correction};
   }
 };
 
@@ -124,8 +127,9 @@ struct NegativeBinomialLoss {
     return {size * log_sum - target * margin, size * share - target,
             size * decay / ((1 + decay) * (1 + decay))};
   }
-  double gap(double margin, double target, double s) const {
-    return (target + theta) * LogisticLoss{}.gap(margin - std::log(theta), 0, s);
+  FenchelGap gap(double margin, double target, double s) const {
+    const auto [gap, correction] = LogisticLoss{}.gap(margin - std::log(theta), 0, s);
+    return {(target + theta) * gap, (target + theta) * correction};
   }
 };
 
@@ -136,11 +140,11 @@ struct SquaredHingeLoss {
     const double hinge = std::max(0.0, 1 - sign * margin);
     return {hinge * hinge, -2 * sign * hinge, hinge > 0 ? 2.0 : 0.0};
   }
-  double gap(double margin, double target, double s) const {
+  FenchelGap gap(double margin, double target, double s) const {
     const double sign = 2 * target - 1, hinge = 1 - sign * margin;
-    if (!(hinge > 0)) return 0;
+    if (!(hinge > 0)) return {};
     const double next = std::max(0.0, hinge - sign * s);  // the slope is -2 sign next
-    return (hinge - next) * (hinge - next) + 4 * std::abs(hinge - sign * s - next) * std::abs(s);
+    return {(hinge - next) * (hinge - next), -2 * sign * (next - (hinge - sign * s))};
   }
 };
 
@@ -162,7 +166,7 @@ struct CustomLoss {
         max_second_derivative(function->max_second_derivative()) {}
 
   LossPoint at(double margin, double target) const { return function->at(margin, target); }
-  double gap(double, double, double) const { return std::nan(""); }  ///< not known
+  FenchelGap gap(double, double, double) const { return {std::nan("")}; }  ///< not known
 
   std::string name;  ///< with its arguments, as --loss takes it
   std::shared_ptr<const LossFunction> function;

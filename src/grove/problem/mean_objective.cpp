@@ -79,15 +79,20 @@ class MeanObjective final : public Objective {
     result /= count();
   }
 
-  std::optional<double> fenchel_gap(const Vector& x, const Vector& step) const override {
+  std::optional<double> fenchel_gap(const Vector& x, const Vector& step,
+                                    Vector& correction) const override {
     std::vector<std::optional<double>> gaps(parts_.size());
+    std::vector<Vector> corrections(parts_.size());
     in_parallel(0, parts_.size(),
-                [&](std::size_t k) { gaps[k] = parts_[k]->fenchel_gap(x, step); });
+                [&](std::size_t k) { gaps[k] = parts_[k]->fenchel_gap(x, step, corrections[k]); });
     double total = 0;
-    for (const auto& gap : gaps) {
-      if (!gap) return std::nullopt;
-      total += *gap;
+    correction.setZero(dimension());
+    for (std::size_t k = 0; k < parts_.size(); ++k) {
+      if (!gaps[k]) return std::nullopt;
+      total += *gaps[k];
+      correction += corrections[k];
     }
+    correction /= count();
     return total / count();
   }
 

@@ -90,8 +90,10 @@ class Objective {
 
   /// An upper bound of f(x) + f*(p) - p'x with p = gradient + Hessian step at x, which is at least
   /// 0: the height of f at x above its tangent plane of slope p. With the step of Newton's method
-  /// it bounds the gap of f at x. Nothing where an objective does not know its conjugate.
-  virtual std::optional<double> fenchel_gap(const Vector& /*x*/, const Vector& /*step*/) const {
+  /// it bounds the gap of f at x. Where p is no slope of f, a slope nearby takes its place, and the
+  /// correction is that slope less p. Nothing where an objective does not know its conjugate.
+  virtual std::optional<double> fenchel_gap(const Vector& /*x*/, const Vector& /*step*/,
+                                            Vector& /*correction*/) const {
     return std::nullopt;
   }
 

@@ -69,8 +69,12 @@ class ScaledObjective final : public Objective {
     return true;
   }
 
-  std::optional<double> fenchel_gap(const Vector& x, const Vector& step) const override {
-    return original_->fenchel_gap(scaling_->to_original(x), scaling_->to_original(step));
+  std::optional<double> fenchel_gap(const Vector& x, const Vector& step,
+                                    Vector& correction) const override {
+    const auto gap =
+        original_->fenchel_gap(scaling_->to_original(x), scaling_->to_original(step), correction);
+    if (gap) scaling_->scale_gradient(correction);
+    return gap;
   }
 
   void usual_second_derivatives(std::span<double> second_derivatives) const override {

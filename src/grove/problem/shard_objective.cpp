@@ -127,7 +127,8 @@ class ShardObjective final : public Objective {
     return static_cast<Index>(scratch.taken.size());
   }
 
-  std::optional<double> fenchel_gap(const Vector& x, const Vector& step) const override {
+  std::optional<double> fenchel_gap(const Vector& x, const Vector& step,
+                                    Vector& correction) const override {
     std::vector<double> margins(static_cast<std::size_t>(samples())), changes(margins.size());
     AlignedNumbers memory;
     std::visit(
@@ -142,11 +143,18 @@ class ShardObjective final : public Objective {
           for (Index row = 0; row < samples(); ++row) {
             const double offset = terms_.offsets.size() > 0 ? terms_.offsets[row] : 0;
             const auto k = static_cast<std::size_t>(row);
-            sum += weight_of(row) * loss.gap(margins[k] + offset, targets_[row], changes[k]);
+            const FenchelGap part = loss.gap(margins[k] + offset, targets_[row], changes[k]);
+            sum += weight_of(row) * part.gap;
+            changes[k] = weight_of(row) * part.correction;
           }
         },
         terms_.loss);
     if (std::isnan(sum)) return std::nullopt;
+    correction.setZero(dimension_);
+    if (std::ranges::any_of(changes, [](double change) { return change != 0; })) {
+      std::visit([&](const auto& shard) { sum_rows(shard, changes, correction, memory); }, shard_);
+      correction *= sample_weight(Batch::all());
+    }
     return sample_weight(Batch::all()) * sum +
            0.5 * penalty() * step.head(penalized_).squaredNorm();
   }

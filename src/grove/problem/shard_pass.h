@@ -155,6 +155,18 @@ void multiply_rows(const Shard& shard, const Vector& x, std::span<double> produc
   });
 }
 
+/// result = sum over all rows of number * row.
+template <class Shard>
+void sum_rows(const Shard& shard, std::span<const double> numbers_of_rows, Vector& result,
+              AlignedNumbers& numbers) {
+  const PassMemory memory(numbers, shard, false);
+  memory.clear_sum();
+  for_each_block(shard, Batch::all(), memory, [&](const auto& rows, Index begin) {
+    shard.add_combination(rows, numbers_of_rows.data() + begin, memory.sum());
+  });
+  result = memory.sum_of(shard.dimension());
+}
+
 /// result = sum over the batch of second derivative * row row' direction.
 template <class Shard>
 void sum_products(const Shard& shard, Batch batch, std::span<const double> second_derivatives,

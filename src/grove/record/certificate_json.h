@@ -12,7 +12,10 @@ inline nlohmann::json to_json(const AnswerCertificate& certificate) {
       {"objective", certificate.objective},         {"residual", certificate.residual},
       {"newton_decrement", certificate.decrement},  {"gap_estimate", certificate.gap_estimate()},
       {"relative_step", certificate.relative_step}, {"rows", certificate.rows},
-      {"value_at_zero", certificate.value_at_zero}, {"members", certificate.members}};
+      {"value_at_zero", certificate.value_at_zero}, {"members", certificate.members},
+      {"gap_bound", certificate.gap_bound < AnswerCertificate::unknown
+                        ? nlohmann::json(certificate.gap_bound)
+                        : nlohmann::json()}};
 }
 
 inline AnswerCertificate certificate_from(const nlohmann::json& json) {
@@ -22,7 +25,10 @@ inline AnswerCertificate certificate_from(const nlohmann::json& json) {
           .relative_step = json.at("relative_step"),
           .rows = json.at("rows"),
           .value_at_zero = json.at("value_at_zero"),
-          .members = json.at("members")};
+          .members = json.at("members"),
+          .gap_bound = json.contains("gap_bound") && json.at("gap_bound").is_number()
+                           ? json.at("gap_bound").get<double>()
+                           : AnswerCertificate::unknown};
 }
 
 }  // namespace grove

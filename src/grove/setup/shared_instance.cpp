@@ -112,13 +112,19 @@ class SharedMean final : public Objective {
     result = mean_of(parts, dimension_);
   }
 
-  std::optional<double> fenchel_gap(const Vector& x, const Vector& step) const override {
-    std::vector<Vector> parts;
-    for (const auto& objective : own_)
-      parts.emplace_back(
-          Vector::Constant(1, objective->fenchel_gap(x, step).value_or(std::nan(""))));
-    const double total = mean_of(parts, 1)[0];
-    return std::isnan(total) ? std::nullopt : std::optional(total);
+  std::optional<double> fenchel_gap(const Vector& x, const Vector& step,
+                                    Vector& correction) const override {
+    std::vector<Vector> parts;  // the gap, then the correction
+    for (const auto& objective : own_) {
+      Vector own = Vector::Zero(dimension_);
+      const auto gap = objective->fenchel_gap(x, step, own);
+      Vector& part = parts.emplace_back(dimension_ + 1);
+      part << gap.value_or(std::nan("")), own;
+    }
+    const Vector total = mean_of(parts, dimension_ + 1);
+    if (std::isnan(total[0])) return std::nullopt;
+    correction = total.tail(dimension_);
+    return total[0];
   }
 
   bool falls_along(const Vector& x) const override {
