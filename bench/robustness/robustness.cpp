@@ -6,6 +6,8 @@
 #include <fstream>
 #include <map>
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -121,7 +123,7 @@ int main(int argc, char** argv) {
                "exit 1 unless there are no false claims, none diverged and 98 % converged");
   CLI11_PARSE(app, argc, argv);
   const auto partition = std::filesystem::temp_directory_path() /
-                         fmt::format("grove_robustness_{}.txt", settings.first);
+                         fmt::format("grove_robustness_{}_{}.txt", getpid(), settings.first);
   Counts counts;
   for (std::uint64_t k = 0; k < settings.count; ++k)
     judge(settings.first + k, settings, partition.string(), counts);

@@ -25,8 +25,7 @@ struct AnswerCertificate {
 
   /// All of it as numbers, in the order of the fields, and back.
   std::array<double, size> numbers() const {
-    return {objective, residual, decrement, relative_step, rows,
-            value_at_zero, members, gap_bound};
+    return {objective, residual, decrement, relative_step, rows, value_at_zero, members, gap_bound};
   }
   static AnswerCertificate from(std::span<const double, size> all) {
     return {all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7]};

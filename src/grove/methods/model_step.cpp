@@ -36,7 +36,7 @@ Vector smooth_step(const Matrix& hessian, const Vector& gradient) {
   }
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(scaled);
   const double largest = eigen.eigenvalues().maxCoeff();
-  const double least = largest > 0 ? least_eigenvalue * largest : 1;
+  const double least = least_eigenvalue * (largest > 0 ? largest : 1);
   const Vector floored = eigen.eigenvalues().cwiseMax(least);
   const Vector parts = eigen.eigenvectors().transpose() * right;
   return scale.cwiseProduct(eigen.eigenvectors() * parts.cwiseQuotient(floored));
@@ -57,7 +57,8 @@ Vector model_step(const Matrix& hessian, const Vector& gradient, const Vector& p
   if (regularizer.trivial()) return smooth_step(hessian, gradient);
   constexpr double ridge = 1e-14;  ///< relative to the mean diagonal: keeps H definite
   const double trace = hessian.trace();
-  const double mean_diagonal = trace > 0 ? trace / static_cast<double>(point.size()) : 1 / ridge;
+  const double mean_diagonal =
+      trace > 0 ? trace / static_cast<double>(point.size()) : least_eigenvalue / ridge;
   const DenseHessian damped(hessian, Vector::Constant(point.size(), ridge * mean_diagonal));
   QuadraticScratch scratch;
   // A tolerance of zero: the minimizer goes on to the level of rounding.
@@ -65,7 +66,7 @@ Vector model_step(const Matrix& hessian, const Vector& gradient, const Vector& p
                                    .gradient = gradient,
                                    .hessian = damped,
                                    .regularizer = regularizer,
-                                   .smoothness = trace > 0 ? trace : 1,
+                                   .smoothness = trace > 0 ? trace : least_eigenvalue,
                                    .tolerance = 0},
                                   scratch);
   return target - point;

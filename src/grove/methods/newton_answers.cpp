@@ -136,9 +136,8 @@ AnswerCertificate certificate_at(const NewtonQuestion& question, const NewtonTot
     constexpr double smallest_optimum = 1e-7;  // of the value at zero: smaller ones count as that
     const Vector& base = question.base;
     const double before = totals.values[1] + total_regularizer.value(base);
-    const double gap =
-        totals.gap + subgradient_gap(total_regularizer, base, point, totals.slope,
-                                     model_damping(totals.hessian->diagonal(), 0));
+    const double gap = totals.gap + subgradient_gap(total_regularizer, base, point, totals.slope,
+                                                    model_damping(totals.hessian->diagonal(), 0));
     const double scale = std::max(std::abs(objective), smallest_optimum * totals.value_at_zero);
     bound = std::max(0.0, gap - (before - objective)) / scale;
     if (!(bound < AnswerCertificate::unknown)) bound = AnswerCertificate::unknown;
@@ -161,8 +160,8 @@ NewtonAnswers::NewtonAnswers(std::shared_ptr<const Objective> objective, Regular
 NewtonAnswers::Sample NewtonAnswers::sample(const Vector& point, Curvature curvature,
                                             ObjectiveScratch& scratch, Cost& cost) const {
   Sample result;
-  const bool majorized = curvature == Curvature::majorizer &&
-                         objective_->majorizer(point, result.hessian, scratch);
+  const bool majorized =
+      curvature == Curvature::majorizer && objective_->majorizer(point, result.hessian, scratch);
   const bool hessian = curvature != Curvature::none && !majorized;
   result.value = objective_->evaluate(point, Batch::all(), &result.gradient,
                                       hessian ? &result.hessian : nullptr, scratch);
@@ -191,7 +190,7 @@ Answers NewtonAnswers::answer(const NewtonQuestion& question, ObjectiveScratch& 
     numbers.push_back(value(point, scratch, cost));
     point = own_minimizer(point, scratch, cost);
   }
-  const Curvature curvature = !question.wants_hessian      ? Curvature::none
+  const Curvature curvature = !question.wants_hessian       ? Curvature::none
                               : question.majorizer || intro ? Curvature::majorizer
                                                             : Curvature::hessian;
   Sample here = sample(point, curvature, scratch, cost);

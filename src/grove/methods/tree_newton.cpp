@@ -15,11 +15,12 @@ namespace {
 constexpr double armijo = 1e-4;     ///< share of the predicted decrease that a full step must reach
 constexpr double rounding = 1e-12;  ///< of sums of values, relative
 constexpr double slow_gain = 0.5;   ///< of the decrement: above it a lazy root asks for a Hessian
-constexpr double flat_decrement = 1e-14;  ///< squared, relative to sum f_i(0)
+constexpr double flat_decrement = 1e-14;  ///< that a step predicts, relative to sum f_i(0)
 constexpr double flat_step = 1e-3;   ///< a longer relative step with that decrement: no minimizer
 constexpr double near_active = 0.9;  ///< share of the l1 weight at which a zero may leave zero
 constexpr std::size_t most_events = 1000;
-constexpr double move_share = 1e-6;  ///< of the coefficients, by which a point is moved
+constexpr std::uint8_t most_majorized = 8;  ///< steps in a row
+constexpr double move_share = 1e-6;         ///< of the coefficients, by which a point is moved
 
 std::uint64_t hash_of_point(const Vector& point) {
   WordHash hash;
@@ -190,6 +191,7 @@ void TreeNewtonAgent::begin(NewtonQuestion question) {
 void TreeNewtonAgent::begin_trial(const Vector& step, bool wants_hessian, Base base) {
   NewtonQuestion question{.kind = NewtonWave::trial,
                           .wants_hessian = wants_hessian,
+                          .majorizer = majorized_left_ > 0,
                           .base = question_.base,
                           .step = step,
                           .certificate = {},
@@ -200,9 +202,7 @@ void TreeNewtonAgent::begin_trial(const Vector& step, bool wants_hessian, Base b
 }
 
 /// The point at which gradients of the present wave were taken.
-Vector TreeNewtonAgent::point() const {
-  return point_of(question_, context_.regularizer);
-}
+Vector TreeNewtonAgent::point() const { return point_of(question_, context_.regularizer); }
 
 double TreeNewtonAgent::penalty_at(const Vector& point) const {
   return total_regularizer_.value(within_bounds(point, total_regularizer_));
@@ -245,9 +245,13 @@ bool TreeNewtonAgent::accepts_trial(const NewtonTotals& totals) {
   const double length = trial_length(static_cast<std::size_t>(best));
   cost_.damped_steps += 1;
   note(AgentEvent::Kind::shortened_step, length);
+  if (!base_->majorized) {
+    majorized_run_ = std::min<std::uint8_t>(2 * majorized_run_, most_majorized);
+    majorized_left_ = majorized_run_;
+  }
   if (values[best] < before) {
     restart(within_bounds(question_.base + length * question_.step, context_.regularizer), true);
-  } else if (!base_->fresh_hessian) {
+  } else if (!base_->fresh_hessian || !base_->majorized) {
     restart(question_.base, true);
   } else {
     const double least = trial_length(trial_lengths - 1);
@@ -309,6 +313,7 @@ void TreeNewtonAgent::step_from(const NewtonTotals& totals) {
   const bool fresh = totals.hessian.has_value();
   if (!fresh && !base_) return restart(question_.base);
   Matrix hessian = hessian_at(totals);
+  const bool majorized = question_.majorizer;
   const bool precise = is_precise(totals);
   const Step step = newton_step(hessian, totals.gradient);
   const double value = totals.values[0] + penalty_at(point());
@@ -321,6 +326,7 @@ void TreeNewtonAgent::step_from(const NewtonTotals& totals) {
   NewtonQuestion next{.base = point(), .step = {}, .certificate = {}, .support = {}};
   if (options_.hessians == HessianWaves::support) next.support = support_of(step, totals, hessian);
   question_ = std::move(next);
+  if (majorized_left_ > 0) --majorized_left_;
   begin_trial(step.direction, wants_hessian,
               {.value = value,
                .predicted = step.predicted,
@@ -328,16 +334,16 @@ void TreeNewtonAgent::step_from(const NewtonTotals& totals) {
                .gradient = totals.gradient,
                .hessian = std::move(hessian),
                .fresh_hessian = fresh,
-               .precise_hessian = precise});
+               .precise_hessian = precise,
+               .majorized = majorized});
 }
 
 /// Whether the step is short enough for the answer: then the next wave begins, or the root waits
 /// for missing members.
 bool TreeNewtonAgent::ends_with(const Step& step, const NewtonTotals& totals) {
   const bool full = sums_.plan().full, certifies = question_.kind == NewtonWave::certify;
-  const bool flat =
-      step.decrement * step.decrement <= flat_decrement * std::abs(totals.value_at_zero) &&
-      step.relative > flat_step;
+  const bool flat = -step.predicted <= flat_decrement * std::abs(totals.value_at_zero) &&
+                    step.relative > flat_step;
   NewtonQuestion next{.kind = NewtonWave::certify,
                       .wants_hessian = true,
                       .base = point(),
@@ -418,6 +424,8 @@ void TreeNewtonAgent::save(ByteWriter& writer) const {
   writer.put(question_.base);
   writer.put(double_hessians_);
   writer.put(coarseness_);
+  writer.put(majorized_run_);
+  writer.put(majorized_left_);
   writer.put(answered_.size());
   for (const auto& [asked, members] : answered_) {
     writer.put(asked);
@@ -444,6 +452,7 @@ void TreeNewtonAgent::save_base(ByteWriter& writer) const {
                                      static_cast<std::size_t>(base_->hessian.size())));
   writer.put(base_->fresh_hessian);
   writer.put(base_->precise_hessian);
+  writer.put(base_->majorized);
   writer.put(base_->from_intro);
 }
 
@@ -464,6 +473,7 @@ void TreeNewtonAgent::load_base(ByteReader& reader) {
   reader.get(std::span<double>(base.hessian.data(), static_cast<std::size_t>(base.hessian.size())));
   reader.get(base.fresh_hessian);
   reader.get(base.precise_hessian);
+  reader.get(base.majorized);
   reader.get(base.from_intro);
 }
 
@@ -475,6 +485,8 @@ Status TreeNewtonAgent::load(ByteReader& reader) {
   reader.get(base);
   reader.get(double_hessians_);
   reader.get(coarseness_);
+  reader.get(majorized_run_);
+  reader.get(majorized_left_);
   std::size_t answered = 0;
   reader.get(answered);
   answered_.clear();

@@ -77,6 +77,7 @@ class TreeNewtonAgent final : public DynamicAgent {
     Matrix hessian;
     bool fresh_hessian = false;    ///< of this point, not of an earlier one
     bool precise_hessian = false;  ///< not spoilt by single precision
+    bool majorized = false;        ///< the Hessian is a majorizer, where the objective has one
     bool from_intro = false;       ///< the gradient is that of the agents' models
   };
   struct Step {
@@ -117,6 +118,9 @@ class TreeNewtonAgent final : public DynamicAgent {
   Regularizer total_regularizer_;  ///< n r, as of the latest decision
   bool double_hessians_ = false;   ///< from now on
   std::uint8_t coarseness_ = 0;    ///< of masked answers, from now on
+  /// After a refused Newton step so many steps use majorizers: from the second time twice as many.
+  std::uint8_t majorized_run_ = 1;
+  std::uint8_t majorized_left_ = 0;
   /// With masks: by a hash of each point that was answered, one of the members it was for.
   std::map<std::uint64_t, std::uint64_t> answered_;
   WaveId decided_;          ///< the root waits for missing members after this wave

@@ -72,7 +72,8 @@ void Certifier::model_f(const Vector& x) {
   smoothness_ = f_.smoothness() > 0 ? f_.smoothness() : 1;
   damping_ = Vector::Constant(x.size(), relative_damping * smoothness_);
   damped_ = std::make_unique<ProductHessian>(
-      f_, x, ProductHessian::Bounds{.smoothness = smoothness_, .damping = relative_damping * smoothness_});
+      f_, x,
+      ProductHessian::Bounds{.smoothness = smoothness_, .damping = relative_damping * smoothness_});
 }
 
 void Certifier::hessian_times(const Vector& direction, Vector& product) const {
@@ -128,8 +129,8 @@ bool Certifier::bound(const Vector& x, Certificate& result) {
   if (const auto gap = f_.fenchel_gap(x, result.step, correction)) {
     const bool corrected = !correction.isZero(0);
     result.exact = true;
-    result.gap = *gap + (corrected ? subgradient_gap(r_, x, target, slope + correction, damping_)
-                                   : slack);
+    result.gap =
+        *gap + (corrected ? subgradient_gap(r_, x, target, slope + correction, damping_) : slack);
     result.gap = std::min(result.gap, result.value);  // no value is negative
     return corrected;
   }

@@ -20,9 +20,9 @@ struct Certificate {
 };
 
 /// Of r at x above its tangent plane at the target, whose slope is the subgradient nearest to
-/// `slope`, that of f's model at the target, negated. What the subgradient misses counts twice along
-/// the way to the minimizer of the model with that damping, which is at most the residual over the
-/// damping farther than the target.
+/// `slope`, that of f's model at the target, negated. What the subgradient misses counts twice
+/// along the way to the minimizer of the model with that damping, which is at most the residual
+/// over the damping farther than the target.
 double subgradient_gap(const Regularizer& r, const Vector& x, const Vector& target,
                        const Vector& slope, const Vector& damping);
 /// Of a Hessian with that diagonal, for subgradient_gap() and a model that has a minimizer. `usual`
@@ -31,7 +31,8 @@ Vector model_damping(const Vector& diagonal, double usual);
 
 /// Bounds gaps by a duality gap. The dual point is the slopes of all samples after a proximal
 /// Newton step: they satisfy the dual constraints but for rounding and for slopes that no loss has,
-/// which are added to the bound (docs/reference/certificate.md). One bound takes a Hessian over all data and two passes.
+/// which are added to the bound (docs/reference/certificate.md). One bound takes a Hessian over all
+/// data and two passes.
 class Certifier {
  public:
   /// Borrows both. `r` is separable.

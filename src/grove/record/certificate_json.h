@@ -8,14 +8,17 @@ namespace grove {
 
 /// The members of "certificate" in records, models and states of peers.
 inline nlohmann::json to_json(const AnswerCertificate& certificate) {
-  return {
-      {"objective", certificate.objective},         {"residual", certificate.residual},
-      {"newton_decrement", certificate.decrement},  {"gap_estimate", certificate.gap_estimate()},
-      {"relative_step", certificate.relative_step}, {"rows", certificate.rows},
-      {"value_at_zero", certificate.value_at_zero}, {"members", certificate.members},
-      {"gap_bound", certificate.gap_bound < AnswerCertificate::unknown
-                        ? nlohmann::json(certificate.gap_bound)
-                        : nlohmann::json()}};
+  return {{"objective", certificate.objective},
+          {"residual", certificate.residual},
+          {"newton_decrement", certificate.decrement},
+          {"gap_estimate", certificate.gap_estimate()},
+          {"relative_step", certificate.relative_step},
+          {"rows", certificate.rows},
+          {"value_at_zero", certificate.value_at_zero},
+          {"members", certificate.members},
+          {"gap_bound", certificate.gap_bound < AnswerCertificate::unknown
+                            ? nlohmann::json(certificate.gap_bound)
+                            : nlohmann::json()}};
 }
 
 inline AnswerCertificate certificate_from(const nlohmann::json& json) {
