@@ -283,6 +283,7 @@ Result<int> compare(CompareSettings& settings) {
 
 Command compare_command() {
   auto settings = std::make_shared<CompareSettings>();
+  settings->config.safeguard = false;  // a comparison shows what the methods do by themselves
   Command command{.name = "compare",
                   .summary = "run several methods on the same problem",
                   .positionals = {{"data"}},

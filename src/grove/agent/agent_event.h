@@ -13,7 +13,8 @@ struct AgentEvent {
     lowered_links,
     shortened_step,
     changed_tree,
-    no_minimizer
+    no_minimizer,
+    began_sums
   };
 
   Round round = 0;

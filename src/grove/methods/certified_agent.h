@@ -21,7 +21,7 @@ struct CertifiedAgentOptions {
 /// When the root of the tree is locally converged it asks all members for their estimates. If all
 /// are locally converged, value, gradient and Hessian are summed at the mean of the estimates. The
 /// Newton step from there is taken, once or twice, until it is shorter than the tolerance and the
-XX
+/// bound on the gap is within its own. The point and its certificate are announced to everybody:
 /// the estimate of all agents from then on, until the members change. The method itself goes on as
 /// if nothing had been asked.
 class CertifiedAgent final : public DynamicAgent {

@@ -11,6 +11,7 @@
 #include "grove/coupling/regularizer_copy.h"
 #include "grove/coupling/weight_publisher.h"
 #include "grove/local/proximal_newton.h"
+#include "grove/methods/safeguard.h"
 
 namespace grove {
 
@@ -31,6 +32,7 @@ struct DruidOptions {
   bool balance_residuals = true;  ///< raise weights that prove too small (ResidualBalancing)
   /// The mean of the diagonal of a published weight is never larger: the agent scales it down.
   double largest_weight = std::numeric_limits<double>::infinity();
+  std::optional<Safeguard> safeguard = {};  ///< Newton steps on exact sums where links are slow
 };
 
 /// The form of the published weights; null with a fixed penalty.

@@ -2,13 +2,17 @@
 
 #include <cassert>
 
+#include "grove/methods/safeguarded_agent.h"
+
 namespace grove {
 namespace {
 
 struct Maker {
   AgentContext& context;
   std::unique_ptr<Agent> operator()(const DruidOptions& options) {
-    return std::make_unique<DruidAgent>(options, std::move(context));
+    if (!options.safeguard) return std::make_unique<DruidAgent>(options, std::move(context));
+    return std::make_unique<SafeguardedAgent>(*options.safeguard, context,
+                                              std::make_unique<DruidAgent>(options, context));
   }
   std::unique_ptr<Agent> operator()(const FactoryOptions& options) {
     return options.make(options.parameters, std::move(context));

@@ -83,6 +83,7 @@ TreeNewtonAgent::TreeNewtonAgent(const TreeNewtonOptions& options, AgentContext 
       double_hessians_(options.double_hessians) {
   options_.hessians = settled_waves(options, context_);
   question_.base = within_bounds(context_.start, context_.regularizer);
+  if (options.falls_back_to_zero) context_.start.setZero();
 }
 
 void TreeNewtonAgent::activate(const Activation& activation, Workspace& workspace) {
@@ -308,6 +309,14 @@ TreeNewtonAgent::Step TreeNewtonAgent::newton_step(const Matrix& hessian, const 
   return step;
 }
 
+/// Of the start that was given, once.
+bool TreeNewtonAgent::is_worse_than_zero(const NewtonTotals& totals, double value) {
+  if (!options_.falls_back_to_zero || judged_start_) return false;
+  judged_start_ = true;
+  const double at_zero = totals.value_at_zero + penalty_at(Vector::Zero(question_.base.size()));
+  return !(value <= at_zero);
+}
+
 /// A Newton step from the accepted point of a wave.
 void TreeNewtonAgent::step_from(const NewtonTotals& totals) {
   const bool fresh = totals.hessian.has_value();
@@ -317,6 +326,8 @@ void TreeNewtonAgent::step_from(const NewtonTotals& totals) {
   const bool precise = is_precise(totals);
   const Step step = newton_step(hessian, totals.gradient);
   const double value = totals.values[0] + penalty_at(point());
+  if (is_worse_than_zero(totals, value))
+    return restart(within_bounds(context_.start, context_.regularizer));
   if (!precise && (question_.kind == NewtonWave::certify || step.relative <= flat_step))
     return restart(point());
   if (ends_with(step, totals)) return;
@@ -423,6 +434,7 @@ void TreeNewtonAgent::save(ByteWriter& writer) const {
   answers_.save(writer);
   writer.put(question_.base);
   writer.put(double_hessians_);
+  writer.put(judged_start_);
   writer.put(coarseness_);
   writer.put(majorized_run_);
   writer.put(majorized_left_);
@@ -484,6 +496,7 @@ Status TreeNewtonAgent::load(ByteReader& reader) {
   Vector base = question_.base;
   reader.get(base);
   reader.get(double_hessians_);
+  reader.get(judged_start_);
   reader.get(coarseness_);
   reader.get(majorized_run_);
   reader.get(majorized_left_);

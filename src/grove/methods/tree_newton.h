@@ -23,6 +23,8 @@ struct TreeNewtonOptions {
   double gap_tolerance = 1e-6;  ///< of the certified gap, relative to the objective
   HessianWaves hessians = HessianWaves::automatic;
   bool intro = true;  ///< the first wave asks for the agents' own minimizers
+  /// A start where the objective is larger than at zero is given up for zero.
+  bool falls_back_to_zero = false;
   /// Hessians travel in double precision from the start, not only where single is too coarse.
   bool double_hessians = false;
   LinkStateOptions links = {};
@@ -97,6 +99,7 @@ class TreeNewtonAgent final : public DynamicAgent {
   bool accepts_trial(const NewtonTotals& totals);
   void decide_intro(const NewtonTotals& totals);
   void step_from(const NewtonTotals& totals);
+  bool is_worse_than_zero(const NewtonTotals& totals, double value);
   Matrix hessian_at(const NewtonTotals& totals) const;
   bool is_precise(const NewtonTotals& totals);
   Step newton_step(const Matrix& hessian, const Vector& gradient);
@@ -117,6 +120,7 @@ class TreeNewtonAgent final : public DynamicAgent {
   std::optional<Base> base_;
   Regularizer total_regularizer_;  ///< n r, as of the latest decision
   bool double_hessians_ = false;   ///< from now on
+  bool judged_start_ = false;      ///< by the root, where it may fall back to zero
   std::uint8_t coarseness_ = 0;    ///< of masked answers, from now on
   /// After a refused Newton step so many steps use majorizers: from the second time twice as many.
   std::uint8_t majorized_run_ = 1;

@@ -269,6 +269,12 @@ void add_method_options(Config& config, const Registry& registry, std::vector<Op
                    "druid-gd: at least the smoothness constant)",
                    method},
                   config.prox));
+  options.push_back(choice_option<bool>(
+      {"safeguard", "",
+       "druid-vl with matrix weights: where links converge slowly, Newton steps on exact sums (see "
+       "tree-newton) begin beside them; none with --tolerance 0 and above 300 coefficients (on)",
+       method},
+      config.safeguard, {{"on", true}, {"off", false}}));
   options.push_back(number_option({"step", "A", "step of pg-extra, p2d2, nids (1/L)", method},
                                   config.step, Range::positive()));
 }

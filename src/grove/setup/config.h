@@ -84,6 +84,7 @@ struct SolverOptions {
   std::optional<double> theta_penalty;
   std::optional<ProxSpec> prox;
   std::optional<double> step;
+  bool safeguard = true;  ///< Newton steps on exact sums where links are slow
   WorkSpec work = "auto";
   LocalModelKind local_model = LocalModelKind::augmented;
   SamplingKind sampling = SamplingKind::full;

@@ -136,6 +136,14 @@ void set_up_work(Config& config, const Instance& instance, MethodSetup& setup) {
   config.work = fmt::format("auto:{}", fmt::join(setup.work_loads, ","));
 }
 
+/// A run that is never stopped early shows what its method does, and has none.
+std::optional<Safeguard> safeguard_of(const Config& config, const Instance& instance) {
+  const bool can = instance.regularizer.separable() && instance.dimension() <= largest_lazy &&
+                   instance.graph.agents() > 1;
+  if (!config.safeguard || config.tolerance == 0 || !can) return std::nullopt;
+  return Safeguard{};
+}
+
 Status set_up_published_weights(Config& config, const Instance& instance, MethodSetup& setup) {
   const LinkWeightForm form = *config.penalty.published_form();
   if (form.shape == LinkWeightShape::full && instance.dimension() > largest_full_weight)
@@ -147,13 +155,15 @@ Status set_up_published_weights(Config& config, const Instance& instance, Method
     return Error{"--penalty", fmt::format("low-rank:{} keeps more eigenpairs than there are "
                                           "coefficients; expected at most {}",
                                           form.rank, instance.dimension())};
+  const auto safeguard = safeguard_of(config, instance);
   for (std::uint32_t i = 0; i < config.agents; ++i) {
     setup.options.emplace_back(DruidOptions{
         .coupling = {.kind = config.link, .weighting = form, .relaxation = published_relaxation},
         .prox = given_prox(config, AgentId{i}),
         .theta_penalty = config.theta_penalty,
         .solver = ProximalNewtonSteps{.sampling = sampling_of(config),
-                                      .stop_when_quadratic = is_automatic(config.work)}});
+                                      .stop_when_quadratic = is_automatic(config.work)},
+        .safeguard = safeguard});
   }
   return success();
 }

@@ -60,6 +60,8 @@ std::pair<std::string, std::string> words_of(const AgentEvent& event) {
     case AgentEvent::Kind::no_minimizer:
       return {"ends where the objective hardly falls any more",
               "steps stay long: the objective seems to have no minimizer (separable data?)"};
+    case AgentEvent::Kind::began_sums:
+      return {"begins Newton steps on exact sums", "the run is slow over links (--safeguard)"};
   }
   std::abort();  // the switch covers every kind
 }
