@@ -56,6 +56,7 @@ int exit_code(const peer::PeerEnd& end) {
       fmt::print(stderr, "grove: peer: the audit log cannot be written; nothing more was sent\n");
       return transport_failed;
     case PeerOutcome::unsaved:
+    case PeerOutcome::changed:  // run_peer() goes on
       break;
   }
   return transport_failed;

@@ -66,6 +66,29 @@ std::optional<DisclosureViolation> find_rare_value(const DisclosureRules& rules,
   return std::nullopt;
 }
 
+DisclosureViolation forbidden_column(const std::string& name) {
+  return {"disclosure.columns", fmt::format("column '{}' is not among the allowed ones", name)};
+}
+
+std::optional<DisclosureViolation> find_few_rows(const DisclosureRules& rules, std::uint64_t rows) {
+  if (rows >= rules.min_rows) return std::nullopt;
+  return DisclosureViolation{
+      "disclosure.min-rows",
+      fmt::format("the data has {} rows; expected at least {}", rows, rules.min_rows)};
+}
+
+std::optional<DisclosureViolation> find_rare_level(const DisclosureRules& rules,
+                                                   const std::string& of,
+                                                   const LevelCounts& levels) {
+  for (const auto& [level, count] : levels)
+    if (count.rows < rules.min_count)
+      return DisclosureViolation{
+          "disclosure.min-count",
+          fmt::format("level '{}' of {} has {} rows at this site; expected at least {}", level, of,
+                      count.rows, rules.min_count)};
+  return std::nullopt;
+}
+
 std::optional<DisclosureViolation> find_column(const DisclosureRules& rules,
                                                const DisclosureFacts& facts) {
   if (rules.columns.empty()) return std::nullopt;
@@ -74,8 +97,7 @@ std::optional<DisclosureViolation> find_column(const DisclosureRules& rules,
                                "the data has no names of columns; expected a CSV file"};
   for (const std::string& name : facts.columns->features)
     if (std::ranges::find(rules.columns, name) == rules.columns.end())
-      return DisclosureViolation{"disclosure.columns",
-                                 fmt::format("column '{}' is not among the allowed ones", name)};
+      return forbidden_column(name);
   return std::nullopt;
 }
 
@@ -90,12 +112,23 @@ std::optional<DisclosureViolation> find_violation(const DisclosureRules& rules,
 }
 
 std::optional<DisclosureViolation> find_violation(const DisclosureRules& rules,
+                                                  const TableSummary& summary,
+                                                  const std::vector<std::string>& columns,
+                                                  std::uint64_t members) {
+  if (auto violation = find_few_rows(rules, summary.sites.front().rows)) return violation;
+  if (auto violation = find_violation(rules, members)) return violation;
+  for (const std::string& name : columns)
+    if (!rules.columns.empty() && std::ranges::find(rules.columns, name) == rules.columns.end())
+      return forbidden_column(name);
+  for (const auto& [variable, levels] : summary.levels)
+    if (auto violation = find_rare_level(rules, variable, levels)) return violation;
+  return find_rare_level(rules, "the response", summary.response_levels);
+}
+
+std::optional<DisclosureViolation> find_violation(const DisclosureRules& rules,
                                                   const DisclosureFacts& facts) {
   const auto rows = static_cast<std::uint64_t>(facts.samples.count());
-  if (rows < rules.min_rows)
-    return DisclosureViolation{
-        "disclosure.min-rows",
-        fmt::format("the data has {} rows; expected at least {}", rows, rules.min_rows)};
+  if (auto violation = find_few_rows(rules, rows)) return violation;
   if (static_cast<double>(facts.coefficients) > rules.max_ratio * static_cast<double>(rows))
     return DisclosureViolation{
         "disclosure.max-ratio",

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "grove/data/encoding.h"
 #include "grove/data/samples.h"
 
 namespace grove::peer {
@@ -40,6 +41,13 @@ struct DisclosureFacts {
 /// The first rule that is violated, whatever the mode.
 std::optional<DisclosureViolation> find_violation(const DisclosureRules& rules,
                                                   const DisclosureFacts& facts);
+
+/// Of a table whose summary other sites are to see: its rows, the columns that are read, and rows
+/// of each level of its factors and of each class, where it has any.
+std::optional<DisclosureViolation> find_violation(const DisclosureRules& rules,
+                                                  const TableSummary& summary,
+                                                  const std::vector<std::string>& columns,
+                                                  std::uint64_t members);
 
 /// The rule on the number of members alone, for a network that shrinks.
 std::optional<DisclosureViolation> find_violation(const DisclosureRules& rules,

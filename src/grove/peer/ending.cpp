@@ -11,9 +11,9 @@ constexpr int goodbye_heartbeats = 3;  ///< sent before the end, so that the oth
 }  // namespace
 
 std::string_view name_of(PeerOutcome outcome) {
-  constexpr std::array<std::string_view, 9> names{
-      "converged", "converged_without", "peer_lost", "stopped",  "left",
-      "duplicate", "unsaved",           "unaudited", "forbidden"};
+  constexpr std::array<std::string_view, 10> names{
+      "converged", "converged_without", "peer_lost", "stopped",   "left",
+      "duplicate", "unsaved",           "unaudited", "forbidden", "changed"};
   return names[static_cast<std::size_t>(outcome)];
 }
 

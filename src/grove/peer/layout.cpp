@@ -16,11 +16,13 @@
 #include "grove/peer/certificates.h"
 #include "grove/peer/disclosure.h"
 #include "grove/peer/free_ports.h"
+#include "grove/peer/problem_parts.h"
 #include "grove/peer/training_keys.h"
 #include "grove/record/plot.h"
 #include "grove/setup/instance.h"
 #include "grove/setup/method_setup.h"
 #include "grove/setup/scalar_penalty.h"
+#include "grove/train/fit_options.h"
 
 namespace grove::peer {
 namespace {
@@ -30,6 +32,8 @@ namespace fs = std::filesystem;
 /// The contents of the peers' files.
 struct Plan {
   Dataset data;
+  std::vector<std::string> tables;  ///< of a fit: one file for each peer, in place of the data
+  bool forbidden = false;           ///< of a fit: a rule forbids what a table would disclose
   std::vector<std::vector<std::uint32_t>> shards;
   Graph graph;
   std::vector<int> work;
@@ -56,8 +60,65 @@ Result<Plan> make_plan(const Config& config) {
   if (!shards) return shards.error();
   auto ports = free_ports(config.agents);
   if (!ports) return ports.error();
-  return Plan{std::move(*data), std::move(*shards), std::move(*graph), std::move(*work),
-              std::move(*ports)};
+  return Plan{.data = std::move(*data),
+              .tables = {},
+              .shards = std::move(*shards),
+              .graph = std::move(*graph),
+              .work = std::move(*work),
+              .ports = std::move(*ports)};
+}
+
+/// Whether the default rules forbid one of the peers to take part.
+bool any_forbidden(const LayoutOptions& options, const std::vector<Table>& tables,
+                   const FitData& data) {
+  PeerConfig config;
+  config.fit = options.fit;
+  config.members = tables.size();
+  for (std::size_t k = 0; k < tables.size(); ++k)
+    if (find_fit_violation(config, tables[k]) ||
+        find_design_violation(config.disclosure, data, data.designs[k], config.members))
+      return true;
+  return false;
+}
+
+/// One table is one peer. What is wrong with formula and tables is said here, and not by the peers.
+Result<Plan> make_fit_plan(LayoutOptions& options) {
+  Config& config = options.training;
+  std::vector<std::string> files;
+  std::vector<Table> tables;
+  for (const std::string_view name : split(config.data, ',')) {
+    files.emplace_back(trim(name));
+    auto table = read_table(files.back(), options.fit.table);
+    if (!table) return table.error();
+    tables.push_back(std::move(*table));
+  }
+  if (config.agents_given && config.agents != tables.size())
+    return Error{"--agents", fmt::format("one file of --data is one peer: expected {}, found {}",
+                                         tables.size(), config.agents)};
+  config.agents = tables.size();
+  config.agents_given = true;
+  const auto data = make_fit_data(options.fit, config, tables);
+  if (!data) return data.error();
+  auto graph = make_graph(config.graph, config.agents, config.seed);
+  if (!graph) return graph.error();
+  auto work = make_work_loads(config.work, config.agents, config.seed);
+  if (!work) return work.error();
+  auto ports = free_ports(config.agents);
+  if (!ports) return ports.error();
+  return Plan{.data = {},
+              .tables = std::move(files),
+              .forbidden = any_forbidden(options, tables, *data),
+              .shards = {},
+              .graph = std::move(*graph),
+              .work = std::move(*work),
+              .ports = std::move(*ports)};
+}
+
+/// `table` with the endings of the file, which say what it is.
+std::string table_name(const std::string& file) {
+  const std::string name = fs::path(file).filename().string();
+  const auto dot = name.find('.');
+  return "table" + (dot == std::string::npos ? "" : name.substr(dot));
 }
 
 /// Computes the penalty from at most 4,000 rows of all shards, which only `grove network init` has.
@@ -118,6 +179,13 @@ std::string shard_text(const Dataset& data, const std::vector<std::uint32_t>& ro
   return text;
 }
 
+std::string disclosure_off(const std::string& rule) {
+  return fmt::format(
+      "\n# Only for this try-out on one machine, which {} would forbid.\n"
+      "# Sites with data of their own remove the line.\ndisclosure = \"off\"\n",
+      rule);
+}
+
 /// A basic string of TOML, which escapes like JSON.
 std::string toml_text(const std::string& text) { return nlohmann::json(text).dump(); }
 
@@ -146,6 +214,8 @@ std::string training_text(const LayoutOptions& options) {
   Config config = options.training;
   std::set<std::string> known = training_keys();
   for (const char* own : {"data", "label-column", "work"}) known.erase(own);
+  if (!options.fit.formula.empty())
+    for (const char* decided : {"loss", "weighting", "intercept"}) known.erase(decided);
   std::string text;
   for (const Option& option : grove::options_of(config)) {
     const nlohmann::json value = option.get();
@@ -157,9 +227,21 @@ std::string training_text(const LayoutOptions& options) {
   return text;
 }
 
+/// The keys of `grove fit` that were given.
+std::string fit_text(const LayoutOptions& options) {
+  FitOptions fit = options.fit, usual;
+  const std::vector<Option> given = grove::options_of(fit), defaults = grove::options_of(usual);
+  std::string text;
+  for (std::size_t k = 0; k < given.size(); ++k)
+    if (const nlohmann::json value = given[k].get(); value != defaults[k].get())
+      text += fmt::format("{} = {}\n", given[k].name, value.dump());
+  return text;
+}
+
 /// A try-out on one machine discloses nothing to anybody else, so the rules may be turned off
 /// there.
 std::string disclosure_text(const Config& config, const Plan& plan) {
+  if (plan.forbidden) return disclosure_off("a rule");
   for (const auto& rows : plan.shards) {
     const Samples shard = take_rows(plan.data.samples, rows);
     const auto violation = find_violation(
@@ -168,13 +250,29 @@ std::string disclosure_text(const Config& config, const Plan& plan) {
                             .classes = is_classification(config.loss),
                             .coefficients = shard.dimension() + (config.intercept ? 1 : 0),
                             .members = config.agents});
-    if (violation)
-      return fmt::format(
-          "\n# Only for this try-out on one machine, which the rule {} would forbid.\n"
-          "# Sites with data of their own remove the line.\ndisclosure = \"off\"\n",
-          violation->rule);
+    if (violation) return disclosure_off("the rule " + violation->rule);
   }
   return "";
+}
+
+std::string data_text(const Config& config, const Plan& plan, std::size_t agent) {
+  if (!plan.tables.empty())
+    return fmt::format("data = {}\n", toml_text(table_name(plan.tables[agent])));
+  std::string text = fmt::format("data = \"{}\"\nfeatures = {}\n", shard_name(plan.data),
+                                 plan.data.samples.dimension());
+  if (plan.data.columns)
+    text += fmt::format("label-column = {}\n", toml_text(plan.data.columns->label));
+  if (plan.data.labels && plan.data.labels->are_texts())
+    text += fmt::format("labels = [{}, {}]\n", toml_text(plan.data.labels->texts[0]),
+                        toml_text(plan.data.labels->texts[1]));
+  else if (plan.data.labels)
+    text +=
+        fmt::format("labels = [{}, {}]\n", plan.data.labels->negative, plan.data.labels->positive);
+  if (config.weighting == Weighting::sample)
+    text += fmt::format("scale = {}\n", static_cast<double>(config.agents) *
+                                            static_cast<double>(plan.shards[agent].size()) /
+                                            static_cast<double>(plan.data.samples.count()));
+  return text;
 }
 
 std::string peer_toml(const LayoutOptions& options, const Plan& plan, std::size_t agent) {
@@ -188,24 +286,12 @@ std::string peer_toml(const LayoutOptions& options, const Plan& plan, std::size_
       "network = \"{}\"\nname = \"{}\"\nlisten = \"{}\"\nneighbours = [{}]\nmembers = {}\n"
       "holder = \"{}\"\n\n"
       "ca = \"../ca.crt\"\ncertificate = \"peer.crt\"\nkey = \"peer.key\"\n\n"
-      "data = \"{}\"\nfeatures = {}\nwork = {}\n",
+      "work = {}\n",
       options.network, options.network, plan.name(agent), plan.address(agent),
-      fmt::join(neighbours, ", "), config.agents, plan.name(0), shard_name(plan.data),
-      plan.data.samples.dimension(),
+      fmt::join(neighbours, ", "), config.agents, plan.name(0),
       config.work == WorkSpec("auto") ? "\"auto\"" : std::to_string(plan.work[agent]));
-  if (plan.data.columns)
-    text += fmt::format("label-column = {}\n", toml_text(plan.data.columns->label));
-  if (plan.data.labels && plan.data.labels->are_texts())
-    text += fmt::format("labels = [{}, {}]\n", toml_text(plan.data.labels->texts[0]),
-                        toml_text(plan.data.labels->texts[1]));
-  else if (plan.data.labels)
-    text +=
-        fmt::format("labels = [{}, {}]\n", plan.data.labels->negative, plan.data.labels->positive);
-  if (config.weighting == Weighting::sample)
-    text += fmt::format("scale = {}\n", static_cast<double>(config.agents) *
-                                            static_cast<double>(plan.shards[agent].size()) /
-                                            static_cast<double>(plan.data.samples.count()));
-  return text + "\n" + training_text(options) + disclosure_text(config, plan) +
+  text += data_text(config, plan, agent);
+  return text + "\n" + fit_text(options) + training_text(options) + disclosure_text(config, plan) +
          "\nstate = \"state\"\ncheckpoint-every = 1\n";
 }
 
@@ -233,6 +319,14 @@ Status write_peer(const LayoutOptions& options, const Plan& plan, const Certifie
   const auto identity = certify(authority, peer.name);
   if (!identity) return identity.error();
   if (Status status = write_identity(peer.folder, "peer", *identity); !status) return status;
+  if (!plan.tables.empty()) {
+    const auto table = read_file(plan.tables[agent]);
+    if (!table) return table.error();
+    if (Status status = write_file_atomically(peer.folder / table_name(plan.tables[agent]), *table);
+        !status)
+      return status;
+    return write_file_atomically(peer.folder / "peer.toml", peer_toml(options, plan, agent));
+  }
   const auto& rows = plan.shards[agent];
   const std::string shard =
       plan.data.columns ? csv_shard_text(plan.data, rows) : shard_text(plan.data, rows);
@@ -275,10 +369,12 @@ Result<Layout> make_layout(const LayoutOptions& given) {
                  "peers run asynchronously; expected auto, tree-newton or one of the DRUID family"};
   if (options.training.sums == SumsKind::masked)
     if (Status status = check(options.training); !status) return status.error();
-  auto plan = make_plan(options.training);
+  const bool fits = !options.fit.formula.empty();
+  if (fits && !options.method_given) options.training.method = Method::automatic;
+  auto plan = fits ? make_fit_plan(options) : make_plan(options.training);
   if (!plan) return plan.error();
-  resolve_loss(options.training, *plan);
-  if (!will_sum_over_tree(options.training, *plan))
+  if (!fits) resolve_loss(options.training, *plan);
+  if (!fits && !will_sum_over_tree(options.training, *plan))
     if (Status status = resolve_penalty(options.training, *plan); !status) return status.error();
   if (Status status = make_folder(options.out); !status) return status.error();
 

@@ -7,6 +7,7 @@
 #include "grove/base/result.h"
 #include "grove/peer/tls.h"
 #include "grove/setup/config.h"
+#include "grove/train/fit.h"
 
 namespace grove::peer {
 
@@ -27,6 +28,8 @@ struct Layout {
 
 struct LayoutOptions {
   Config training;
+  FitOptions fit;             ///< with a formula: `training.data` lists tables, one for each peer
+  bool method_given = false;  ///< if not, peers that fit a formula choose the method
   std::string network = "grove";
   std::string out;
 };

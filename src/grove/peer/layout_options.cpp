@@ -2,6 +2,7 @@
 
 #include "grove/peer/layout.h"
 #include "grove/peer/training_keys.h"
+#include "grove/train/fit_options.h"
 
 namespace grove::peer {
 
@@ -10,6 +11,13 @@ std::vector<Option> options_of(LayoutOptions& options) {
   names.insert({"agents", "samples", "partition", "graph"});
   std::vector<Option> result = grove::options_of(options.training);
   std::erase_if(result, [&](const Option& option) { return !names.contains(option.name); });
+  for (Option& option : result)
+    if (option.name == "method")
+      option.set = [&options, set = option.set](std::string_view given) {
+        options.method_given = true;
+        return set(given);
+      };
+  for (Option& option : grove::options_of(options.fit)) result.push_back(std::move(option));
   result.push_back(
       text_option({"network", "NAME", "name of the network (grove)", "Output"}, options.network));
   result.push_back(

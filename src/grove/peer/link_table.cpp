@@ -62,7 +62,7 @@ bool LinkTable::send(const std::string& name, const Message& message) {
   newest_sent_ = std::max(newest_sent_, message.sequence);
   Link& link = *links_.at(name);
   const std::uint64_t session = link.session;
-  if (session == 0) return false;
+  if (session == 0 || link.gossips_only) return false;
   link.last_sent = std::max(link.last_sent, message.sequence);
   if (options_.fault_loss > 0 &&
       fault_draw(Purpose::message_loss, name, message.sequence) < options_.fault_loss) {
@@ -98,7 +98,7 @@ void LinkTable::publish(const v1::Heartbeat& heartbeat) {
 bool LinkTable::all_have_sent() const {
   bool any = false;
   for (const auto& [name, link] : links_) {
-    if (link->session == 0) continue;
+    if (link->session == 0 || link->gossips_only) continue;
     any = true;
     if (!link->has_received) return false;
   }
@@ -179,8 +179,8 @@ std::vector<LinkStatus> LinkTable::statuses() const {
   std::vector<LinkStatus> result;
   result.reserve(links_.size());
   for (const auto& [name, link] : links_)
-    result.push_back(
-        {name, link->session != 0, link->round_trip, link->counts, link->last_rejection});
+    result.push_back({name, link->session != 0 && !link->gossips_only, link->round_trip,
+                      link->counts, link->last_rejection});
   return result;
 }
 

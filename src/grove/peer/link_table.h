@@ -51,7 +51,7 @@ struct LinkCounts {
 
 struct LinkStatus {
   std::string name;
-  bool connected = false;
+  bool connected = false;         ///< and exchanges iterates
   double round_trip_seconds = 0;  ///< as last measured; 0: not yet
   LinkCounts counts;
   std::string last_rejection;  ///< reason and detail; empty if there was none

@@ -14,6 +14,7 @@ namespace grove::peer {
 struct LinkTable::Link {
   std::uint64_t session = 0;  ///< 0: not connected
   bool float32 = false;
+  bool gossips_only = false;  ///< the neighbour has another encoding, or none yet
   LinkCounts counts;
 
   std::condition_variable outgoing_ready;

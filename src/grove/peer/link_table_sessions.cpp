@@ -83,6 +83,7 @@ std::optional<Violation> LinkTable::admit(const v1::Hello& hello, std::uint64_t&
   session = link->session = ++last_session_;
   ++link->counts.sessions;
   link->float32 = options_.float32 && hello.float32();
+  link->gossips_only = !same_encoding(options_.schema, schema_of(hello));
   link->has_outgoing = false;
   link->last_weight_version = -1;  // the neighbour may have lost its latest weight
   link->outgoing_heartbeat.reset();
@@ -93,7 +94,8 @@ std::optional<Violation> LinkTable::admit(const v1::Hello& hello, std::uint64_t&
   if (hello.has_self()) *entries.add_members() = hello.self();
   if (hello.has_proof()) *entries.add_members() = hello.proof();
   if (!validate(entries)) link->received_heartbeat = std::move(entries);
-  if (collect_estimates_) link->estimate.assign(hello.estimate().begin(), hello.estimate().end());
+  if (collect_estimates_ && !link->gossips_only)
+    link->estimate.assign(hello.estimate().begin(), hello.estimate().end());
   const std::uint64_t last_received = proven_last_received(hello);
   newest_received_from_self_ = std::max(newest_received_from_self_, last_received);
   // The neighbour has received sequence numbers of this epoch that this process never sent to it.
@@ -236,6 +238,8 @@ bool LinkTable::deliver(const std::string& name, std::uint64_t session, v1::Enve
   link.counts.bytes_received += bytes;
   if (violation) {
     // Rejected below.
+  } else if (envelope.has_iterate() && link.gossips_only) {
+    violation = Violation{RejectReason::malformed, "an iterate under another encoding"};
   } else if (envelope.has_iterate()) {
     violation = validate(envelope.iterate(),
                          {.shape = options_.shape,

@@ -1,6 +1,8 @@
 #include "grove/peer/members.h"
 
 #include <algorithm>
+#include <chrono>
+#include <random>
 #include <utility>
 
 #include "grove/data/digest.h"
@@ -25,6 +27,14 @@ constexpr std::uint64_t max_heartbeat_lag = 64;
 constexpr std::size_t max_processes = 32;  ///< of one member, that are remembered
 
 }  // namespace
+
+std::uint64_t process_number() {
+  constexpr int random_bits = 12;
+  const auto started = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  return (static_cast<std::uint64_t>(started.count()) << random_bits) +
+         (std::random_device{}() & ((1U << random_bits) - 1));
+}
 
 Members::Members(MembersOptions options, double now)
     : options_(std::move(options)),
@@ -247,6 +257,12 @@ std::vector<v1::Member> Members::live_entries(double now) const {
   for (const auto& [name, known] : known_)
     if (is_live(known, now)) entries.push_back(known.member);
   return entries;
+}
+
+bool Members::all_hold_fit(double now) const {
+  return all_seen(now) && std::ranges::all_of(known_, [&](const auto& one) {
+           return !is_live(one.second, now) || one.second.member.fit_held() == own().fit_held();
+         });
 }
 
 std::size_t Members::count(double now) const {

@@ -30,6 +30,9 @@ struct MembersOptions {
   double twin_seconds = 1;  ///< two processes of one member that beat within this time both run
 };
 
+/// The time of the start in microseconds, and random bits that keep two processes apart.
+std::uint64_t process_number();
+
 /// A member that this peer waits for.
 struct AwaitedMember {
   std::string name;            ///< empty: the peer knows that members are missing, but no names
@@ -60,6 +63,9 @@ class Members {
   void report_step(double seconds) { own().set_step_seconds(seconds); }
   /// The answer is certified for the live members, which needs no further agreement to stop.
   void set_certified(bool certified) { certified_ = certified; }
+  void set_fit_held(std::uint64_t digest) { own().set_fit_held(digest); }
+  /// Every live member has the parts of a fit that this peer has.
+  bool all_hold_fit(double now) const;
   void set_epoch(std::uint32_t epoch) { own().set_epoch(epoch); }
   void merge(const v1::Heartbeat& heartbeat, double now);
   /// The signed entries of the members, this peer's first.

@@ -27,7 +27,8 @@ enum class PeerOutcome {
   duplicate,          ///< another process has this peer's name and key
   unsaved,            ///< the model could not be written
   unaudited,          ///< the audit log could not be written, so nothing more was sent
-  forbidden           ///< a disclosure rule forbids to take part
+  forbidden,          ///< a disclosure rule forbids to take part
+  changed             ///< of a fit: the members must agree again; run_peer() does so
 };
 std::string_view name_of(PeerOutcome outcome);
 

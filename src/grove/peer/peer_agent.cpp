@@ -157,11 +157,8 @@ void PeerAgent::run_local_steps(int steps) {
 }
 
 void PeerAgent::reset() {
-  const Vector zero = Vector::Zero(agent_->estimate().size());
-  Vector start = zero;
-  problem_.regularizer.prox(1, zero, start);
-  agent_ =
-      make_dynamic_agent(problem_, context_of(problem_, name_, seed_, std::move(start)), false);
+  agent_ = make_dynamic_agent(problem_, context_of(problem_, name_, seed_, problem_.start_point()),
+                              false);
   for (const std::string& name : names_) agent_->add_neighbour({.id = AgentId{agent_number(name)}});
   set_regularizer_holder(holds_, members_);
   received_this_epoch_.assign(names_.size(), 0);

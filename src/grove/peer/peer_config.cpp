@@ -9,6 +9,7 @@
 #include "grove/peer/training_keys.h"
 #include "grove/peer/wire.h"
 #include "grove/setup/config_file.h"
+#include "grove/train/fit_options.h"
 
 namespace grove::peer {
 namespace {
@@ -244,7 +245,33 @@ Status check_security(const PeerConfig& config) {
   return success();
 }
 
+bool has_dot(const Syntax& syntax) {
+  return syntax.kind == Syntax::Kind::dot || std::ranges::any_of(syntax.children, has_dot);
+}
+
+/// A formula says what columns mean, so that the keys of numbers have no meaning beside it.
+Status check_fit(const PeerConfig& config) {
+  const FitOptions& fit = config.fit;
+  const auto syntax = parse_syntax(fit.formula);
+  if (!syntax) return Error{"", "formula: " + syntax.error().text()};
+  if (has_dot(*syntax) && fit.columns.empty())
+    return Error{"",
+                 "formula: `.` stands for other columns at other sites; expected their names "
+                 "in `columns`"};
+  const bool numbers = config.features > 0 || config.labels || config.scale != 1 ||
+                       !config.training.label_column.empty() ||
+                       config.influence.feature_bound > 0 || config.contributions;
+  if (numbers)
+    return Error{"",
+                 "formula: beside it there is no features, labels, label-column, scale, "
+                 "feature-bound or contributions"};
+  if (config.training.data == "-") return Error{"", "data: expected a file, found standard input"};
+  return success();
+}
+
 Status check(const PeerConfig& config) {
+  if (fits_formula(config))
+    if (Status status = check_fit(config); !status) return status;
   if (Status status = check_names(config); !status) return status;
   if (!is_address(config.listen))
     return Error{"", fmt::format("listen: '{}' is not possible; expected HOST:PORT, such as "
@@ -295,6 +322,7 @@ std::vector<Option> options_of(PeerConfig& config) {
   std::vector<Option> options = options_of(config.training);
   std::erase_if(options,
                 [](const Option& option) { return !training_keys().contains(option.name); });
+  for (Option& option : options_of(config.fit)) options.push_back(std::move(option));
   add_network_options(config, options);
   add_running_options(config, options);
   add_disclosure_options(config, options);
@@ -306,11 +334,18 @@ Result<PeerConfig> read_peer_config(const std::filesystem::path& path) {
   config.training.tolerance =
       1e-8;  // of the local residual; the error is about 10 to 100 times larger
   config.training.data.clear();
-  if (const auto read = read_config_file(path, options_of(config)); !read) return read.error();
+  const auto places = read_config_file(path, options_of(config));
+  if (!places) return places.error();
   const auto folder = std::filesystem::absolute(path).parent_path();
   for (std::string* name : {&config.training.data, &config.ca, &config.certificate, &config.key,
                             &config.state, &config.audit})
     make_absolute(*name, folder);
+  if (fits_formula(config)) {
+    config.training.weighting = Weighting::sample;
+    config.training.no_reference = true;
+    if (!places->contains("method")) config.training.method = Method::automatic;
+    config.certify_links = true;
+  }
   if (config.members == 0) config.members = 1 + config.neighbours.size();
   if (Status status = check(config); !status) return Error{path.string(), status.error().what};
   return config;

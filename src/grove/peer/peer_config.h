@@ -18,6 +18,7 @@
 #include "grove/peer/mask_directory.h"
 #include "grove/peer/wire.h"
 #include "grove/setup/config.h"
+#include "grove/train/fit.h"
 
 namespace grove::peer {
 
@@ -42,6 +43,7 @@ struct PeerConfig {
   std::optional<LabelNames> labels;
   double scale = 1;
   InfluenceSettings influence;
+  FitOptions fit;  ///< what `grove fit` fits; without a formula the peer trains on numbers
 
   std::string ca, certificate, key;
   bool insecure = false;
@@ -65,11 +67,19 @@ struct PeerConfig {
   double fault_delay_seconds = 0;
 };
 
+inline bool fits_formula(const PeerConfig& config) { return !config.fit.formula.empty(); }
+
 /// The keys of peer.toml, bound to `config`, which must outlive them.
 std::vector<Option> options_of(PeerConfig& config);
 
 /// Reads and validates peer.toml. File names in it are relative to its folder.
 Result<PeerConfig> read_peer_config(const std::filesystem::path& path);
+
+/// A table in numbers, as all members agreed, and the model without terms.
+struct AgreedFit {
+  FitData data;
+  NullFit null;
+};
 
 /// The part of the problem that one peer has, from its own data.
 struct PeerProblem {
@@ -92,6 +102,10 @@ struct PeerProblem {
   /// is too large or r is not separable.
   std::optional<CertifiedAgentOptions> certified = {};
 
+  std::shared_ptr<const AgreedFit> fit = {};  ///< null: no formula
+  Vector start = {};                          ///< of the coefficients; empty: zeros
+
+  Vector start_point() const;  ///< of a peer that knows nothing of the answer
   bool sums_over_tree() const { return std::holds_alternative<TreeNewtonOptions>(method); }
   /// The network certifies its answer before it stops.
   bool certifies() const { return sums_over_tree() || certified; }
@@ -101,5 +115,10 @@ struct PeerProblem {
   void prepare_sums(const std::string& announced_data);
 };
 Result<PeerProblem> load_problem(PeerConfig& config);
+
+/// The same where the members have agreed on a fit.
+Result<PeerProblem> fit_problem(PeerConfig& config, AgreedFit agreed);
+/// What a site's rules forbid before anything of its table is sent.
+std::optional<DisclosureViolation> find_fit_violation(const PeerConfig& config, const Table& table);
 
 }  // namespace grove::peer

@@ -43,7 +43,7 @@ void PeerLoop::decide_end(double now) {
                        .asked_to_stop = asked_to_stop(),
                        .duplicate = members_.is_duplicate(),
                        .phase = members_.phase(),
-                       .everyone_stopped = members_.everyone_stopped(now),
+                       .everyone_stopped = may_end(now),
                        .complete = members_.missing(now).empty() && members_.unseen(now) == 0,
                        .alone = members_.live(now).size() == 1,
                        .last_unfinished = members_.last_unfinished(now),
@@ -61,7 +61,8 @@ Result<PeerEnd> PeerLoop::finish() {
   const bool agreed =
       end.outcome == PeerOutcome::converged || end.outcome == PeerOutcome::converged_without;
   // The answer of the agreement, unless the newest one is as good.
-  const bool newest = !agreed || (agent_->residual() <= config_.training.tolerance &&
+  // What the inference was summed at is the answer of a fit.
+  const bool newest = !agreed || (!fit_ && agent_->residual() <= config_.training.tolerance &&
                                   certificate().has_value() == agreed_certificate_.has_value());
   const Vector answer = newest ? agent_->answer() : agreed_answer_;
   const std::optional<AnswerCertificate> certified = newest ? certificate() : agreed_certificate_;
@@ -91,13 +92,21 @@ void PeerLoop::write_results(PeerEnd& end, const Vector& answer,
       (end.outcome == PeerOutcome::converged || end.outcome == PeerOutcome::converged_without))
     if (const Status written = write_contributions(summary, answer); !written)
       hooks_.log->error("no contributions: {}", written.error().text());
-  Status status = has_model(end.outcome)
-                      ? folder_.write_model(config_, problem_, answer, certificate)
-                      : success();
+  Status status = success();
+  if (has_model(end.outcome))
+    status = fit_ ? write_fit(answer, certificate)
+                  : folder_.write_model(config_, problem_, answer, certificate);
   if (status) status = folder_.write_summary(summary);
   if (status) return;
   hooks_.log->error("no model: {}", status.error().text());
   end.outcome = PeerOutcome::unsaved;
+}
+
+/// The model of a fit. Without the sums of the inference, because the peer was stopped or the
+/// others are gone, it has coefficients alone.
+Status PeerLoop::write_fit(const Vector& answer,
+                           const std::optional<AnswerCertificate>& certificate) const {
+  return folder_.write_fit(config_, problem_, answer, certificate, fit_->last_total());
 }
 
 /// What the members contributed to the answer: as a file with their signatures, in the summary, and

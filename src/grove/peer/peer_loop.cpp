@@ -44,7 +44,7 @@ Result<PeerEnd> PeerLoop::run() {
   if (Status status = folder_.open(); !status) return status.error();
   checkpoint_ = folder_.find();
   restore_links();
-  links_.publish(members_.heartbeat(started_));
+  links_.publish(own_heartbeat(started_));
   if (Status status = open_network(); !status) return status.error();
   prepare_agent();
   beater_ = std::thread([this] { keep_beating(); });
@@ -122,7 +122,7 @@ void PeerLoop::announce_epoch(double now) {
   published_epoch_ = epoch;
   const std::lock_guard lock(members_mutex_);
   members_.set_epoch(static_cast<std::uint32_t>(epoch));
-  links_.publish(members_.heartbeat(now));
+  links_.publish(own_heartbeat(now));
 }
 
 void PeerLoop::heartbeat(double now) {
@@ -136,6 +136,7 @@ void PeerLoop::heartbeat(double now) {
   members_.report(agent_->residual(), locally_converged(), agent_->activations(), now);
   const auto phase = members_.phase();
   if (phase != before && phase == v1::Member::STOPPED) note_agreement();
+  follow_fit(now);
   choose_pace();
   follow_membership(now);
   follow_links(now);
@@ -143,7 +144,7 @@ void PeerLoop::heartbeat(double now) {
   // A peer that was ready to stop must know it after a restart: the others may have stopped.
   const bool decisive = phase != before && saved_phase(phase) != SavedPhase::working;
   if (now >= last_save_ + config_.checkpoint_seconds || decisive) save(now);
-  links_.publish(members_.heartbeat(now));
+  links_.publish(own_heartbeat(now));
   last_beat_ = now;
   log_waiting(now);
   update_status(now);
@@ -151,12 +152,45 @@ void PeerLoop::heartbeat(double now) {
     next_expiry_warning_ = now + expiry_reminder_seconds;
     if (now > started_ + expiry_reminder_seconds) connections_.warn_of_expiry();
   }
-  decide_end(now);
+  if (!outcome_) decide_end(now);
   if (!outcome_) check_members(now);
 }
 
 void PeerLoop::merge_heartbeats(double now) {
-  for (const auto& heartbeat : links_.take_heartbeats()) members_.merge(heartbeat, now);
+  for (const auto& heartbeat : links_.take_heartbeats()) {
+    members_.merge(heartbeat, now);
+    if (fit_) fit_->merge(heartbeat);
+  }
+}
+
+v1::Heartbeat PeerLoop::own_heartbeat(double now) {
+  if (fit_) members_.set_fit_held(fit_->held());
+  v1::Heartbeat heartbeat = members_.heartbeat(now);
+  if (fit_ && !members_.all_hold_fit(now)) fit_->add_to(heartbeat);
+  return heartbeat;
+}
+
+/// The sums of the inference, at the answer of the run and over its members.
+void PeerLoop::follow_fit(double now) {
+  if (!fit_) return;
+  if (fit_->changed()) {
+    outcome_ = PeerOutcome::changed;
+    return;
+  }
+  if (members_.phase() != v1::Member::STOPPED || agreed_answer_.size() == 0) return;
+  ByteWriter about;
+  about.put_bytes(members_.run());
+  about.put(agreed_answer_);
+  if (about.bytes() == fit_about_) return;
+  fit_about_ = about.bytes();
+  fit_->begin_last_sum(fit_about_, members_.live(now),
+                       inference_numbers(config_.fit, problem_.fit->data.designs.front(),
+                                         problem_.fit->data.model, agreed_answer_));
+}
+
+bool PeerLoop::may_end(double now) const {
+  return members_.everyone_stopped(now) &&
+         (!fit_ || (fit_->last_total() && members_.all_hold_fit(now)));
 }
 
 /// Sends heartbeats while the loop is in a long local step.
@@ -168,7 +202,7 @@ void PeerLoop::keep_beating() {
     if (now < last_beat_ + 1.5 * config_.heartbeat_seconds) continue;
     merge_heartbeats(now);
     members_.beat();
-    links_.publish(members_.heartbeat(now));
+    links_.publish(own_heartbeat(now));
   }
 }
 

@@ -17,6 +17,7 @@
 #include "grove/peer/connections.h"
 #include "grove/peer/contributions.h"
 #include "grove/peer/ending.h"
+#include "grove/peer/fit_gossip.h"
 #include "grove/peer/members.h"
 #include "grove/peer/metrics.h"
 #include "grove/peer/peer_agent.h"
@@ -38,11 +39,13 @@ class PeerLoop {
  public:
   struct Security {
     TlsIdentity identity;
-    std::unique_ptr<Signer> signer;   ///< null without TLS
-    std::unique_ptr<AuditLog> audit;  ///< null if nothing is recorded
+    std::shared_ptr<Signer> signer;   ///< null without TLS
+    std::shared_ptr<AuditLog> audit;  ///< null if nothing is recorded
   };
 
-  PeerLoop(PeerConfig config, PeerProblem problem, Security security, const PeerHooks& hooks);
+  /// `gossip` of a fit: null without one.
+  PeerLoop(PeerConfig config, PeerProblem problem, Security security, const PeerHooks& hooks,
+           std::shared_ptr<FitGossip> gossip = nullptr);
   ~PeerLoop() { stop_beating(); }
   PeerLoop(const PeerLoop&) = delete;
   PeerLoop& operator=(const PeerLoop&) = delete;
@@ -68,6 +71,9 @@ class PeerLoop {
   void announce_epoch(double now);
   void heartbeat(double now);
   void merge_heartbeats(double now);
+  v1::Heartbeat own_heartbeat(double now);
+  void follow_fit(double now);
+  bool may_end(double now) const;
   void keep_beating();
   void stop_beating();
   void note_agreement();
@@ -87,14 +93,15 @@ class PeerLoop {
   void write_results(PeerEnd& end, const Vector& answer,
                      const std::optional<AnswerCertificate>& certificate);
   std::optional<AnswerCertificate> certificate() const;
+  Status write_fit(const Vector& answer, const std::optional<AnswerCertificate>& certificate) const;
   Status write_contributions(nlohmann::json& summary, const Vector& answer);
   void update_status(double now);
   PeerStatus status() const;
 
   PeerConfig config_;
   PeerProblem problem_;
-  std::unique_ptr<Signer> signer_;
-  std::unique_ptr<AuditLog> audit_;
+  std::shared_ptr<Signer> signer_;
+  std::shared_ptr<AuditLog> audit_;
   const PeerHooks& hooks_;
   double started_;
   StateFolder folder_;
@@ -102,6 +109,7 @@ class PeerLoop {
   std::mutex members_mutex_;
   std::optional<Contributions> contributions_;  ///< none: the members did not agree on them
   Members members_;
+  std::shared_ptr<FitGossip> fit_;  ///< null: no fit; guarded by the mutex of the members
   std::unique_ptr<PeerAgent> agent_;
   std::optional<Ending> ending_;
   std::optional<PeerOutcome> outcome_;
@@ -121,7 +129,8 @@ class PeerLoop {
   std::uint64_t below_tolerance_since_ = 0;
   std::uint64_t published_epoch_ = 0;
   std::size_t events_logged_ = 0;
-  Vector agreed_answer_;  ///< at the last agreement to stop
+  std::string fit_about_;  ///< of the sums of the inference that were begun last
+  Vector agreed_answer_;   ///< at the last agreement to stop
   double agreed_residual_ = std::numeric_limits<double>::infinity();
   std::optional<AnswerCertificate> agreed_certificate_;
   std::map<std::string, double> last_connected_;  ///< neighbours, monotonic seconds

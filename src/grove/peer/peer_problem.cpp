@@ -6,7 +6,7 @@
 #include "grove/data/dataset.h"
 #include "grove/data/digest.h"
 #include "grove/data/labels.h"
-#include "grove/peer/peer_config.h"
+#include "grove/peer/problem_parts.h"
 #include "grove/setup/instance.h"
 #include "grove/setup/method_setup.h"
 
@@ -89,7 +89,7 @@ Schema schema_of_problem(const PeerConfig& config, const PeerMethod& method) {
   for (const Option& option : options_of(training))
     for (const std::string_view name : {"loss", "l1", "l2", "constraint", "regularizer",
                                         "weighting", "intercept", "penalty", "tolerance"})
-      if (option.name == name) {
+      if (option.name == name && !(fits_formula(config) && name == "loss")) {
         const auto value = option.get();
         schema.push_back(
             {option.name, value.is_string() ? value.get<std::string>() : value.dump()});
@@ -101,27 +101,6 @@ Schema schema_of_problem(const PeerConfig& config, const PeerMethod& method) {
                                     : "iterates of neighbours"});
   schema.push_back({"regularizer-at", shares_regularizer(method) ? "every peer" : "holder"});
   return schema;
-}
-
-/// SHA-256 of the samples as the peer uses them, and of their weight.
-std::string digest_of(const Samples& samples, double scale) {
-  constexpr std::size_t block_bytes = 1 << 16;
-  Sha256 digest;
-  ByteWriter block;
-  block.put(scale);
-  block.put(static_cast<std::int64_t>(samples.dimension()));
-  for (Index row = 0; row < samples.count(); ++row) {
-    block.put(static_cast<std::int64_t>(-1));  // no column: a new row
-    block.put(samples.targets[row]);
-    for_each_nonzero(samples, row, [&](Index column, double value) {
-      block.put(static_cast<std::int64_t>(column));
-      block.put(value);
-    });
-    if (block.bytes().size() < block_bytes && row + 1 < samples.count()) continue;
-    digest.update(block.bytes());
-    block = {};
-  }
-  return digest.finish();
 }
 
 /// The certified step is ten times shorter than the residual that the peers agree on. Rounding sets
@@ -187,6 +166,60 @@ Result<Instance> single_agent_instance(const PeerConfig& config, Dataset shard) 
 
 }  // namespace
 
+std::string digest_of(const Samples& samples, double scale) {
+  constexpr std::size_t block_bytes = 1 << 16;
+  Sha256 digest;
+  ByteWriter block;
+  block.put(scale);
+  block.put(static_cast<std::int64_t>(samples.dimension()));
+  for (Index row = 0; row < samples.count(); ++row) {
+    block.put(static_cast<std::int64_t>(-1));  // no column: a new row
+    block.put(samples.targets[row]);
+    for_each_nonzero(samples, row, [&](Index column, double value) {
+      block.put(static_cast<std::int64_t>(column));
+      block.put(value);
+    });
+    if (block.bytes().size() < block_bytes && row + 1 < samples.count()) continue;
+    digest.update(block.bytes());
+    block = {};
+  }
+  return digest.finish();
+}
+
+Result<PeerProblem> set_up_problem(PeerConfig& config, const Instance& instance,
+                                   ProblemParts parts) {
+  const bool few_rows = !(static_cast<double>(instance.dimension()) <=
+                          DisclosureRules().max_ratio * static_cast<double>(instance.samples));
+  config.training.agents = 1;
+  config.training.link = LinkKind::edge;
+  const bool masked = config.training.sums == SumsKind::masked;
+  if (masked) config.training.method = Method::tree_newton;  // nothing else has masks
+  const bool automatic = config.training.work == WorkSpec("auto");
+  auto setup = set_up_method(config.training, instance);
+  if (!setup) return setup.error();
+  config.training = setup->resolved;
+  const PeerMethod method = peer_method(config, *setup, few_rows, parts.influence);
+  const auto* druid = std::get_if<DruidOptions>(&method);
+  const Schema problem = schema_of_problem(config, method);
+  parts.schema.insert(parts.schema.begin(), problem.begin(), problem.end());
+  return PeerProblem{
+      .objective = instance.objectives[0],
+      .regularizer = instance.regularizer,
+      .method = method,
+      .work = setup->work_loads[0],
+      // Only for the agent that stops local steps early, which can be given too many.
+      .measures_work = automatic && druid != nullptr && published_form(*druid) != nullptr,
+      .features = instance.features,
+      .schema = std::move(parts.schema),
+      .data = std::move(parts.data),
+      .columns = std::move(parts.columns),
+      .forbidden = std::move(parts.forbidden),
+      .influence = parts.influence,
+      .notes = std::move(setup->notes),
+      .masks = masked ? std::make_shared<MaskDirectory>(random_key()) : nullptr,
+      .certified = certified_options(config, method, instance)};
+}
+
 Result<PeerProblem> load_problem(PeerConfig& config) {
   if (config.training.data.empty()) return Error{"data", "missing; expected a file"};
   auto shard = load_shard(config);
@@ -202,12 +235,7 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
                                                       .l1 = config.training.l1,
                                                       .l2 = config.training.l2});
   if (!influence) return influence.error();
-  Schema schema = schema_of_data(config, *shard);
-  std::string data = digest_of(shard->samples, config.scale);
   const Index coefficients = shard->samples.dimension() + (config.training.intercept ? 1 : 0);
-  const bool few_rows =
-      !(static_cast<double>(coefficients) <=
-        DisclosureRules().max_ratio * static_cast<double>(shard->samples.count()));
   auto forbidden =
       find_violation(config.disclosure, {.samples = shard->samples,
                                          .columns = shard->columns,
@@ -216,37 +244,14 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
                                          .members = config.members});
   if (!config.disclosure.enforced()) forbidden.reset();
   if (Status status = check_contributions_fit(config, coefficients); !status) return status.error();
-  const auto columns = shard->columns;
+  ProblemParts parts{.schema = schema_of_data(config, *shard),
+                     .data = digest_of(shard->samples, config.scale),
+                     .columns = shard->columns,
+                     .forbidden = std::move(forbidden),
+                     .influence = *influence};
   auto instance = single_agent_instance(config, std::move(*shard));
   if (!instance) return instance.error();
-  config.training.agents = 1;
-  config.training.link = LinkKind::edge;
-  const bool masked = config.training.sums == SumsKind::masked;
-  if (masked) config.training.method = Method::tree_newton;  // nothing else has masks
-  const bool automatic = config.training.work == WorkSpec("auto");
-  auto setup = set_up_method(config.training, *instance);
-  if (!setup) return setup.error();
-  config.training = setup->resolved;
-  const PeerMethod method = peer_method(config, *setup, few_rows, *influence);
-  const auto* druid = std::get_if<DruidOptions>(&method);
-  const Schema problem = schema_of_problem(config, method);
-  schema.insert(schema.begin(), problem.begin(), problem.end());
-  return PeerProblem{
-      .objective = instance->objectives[0],
-      .regularizer = instance->regularizer,
-      .method = method,
-      .work = setup->work_loads[0],
-      // Only for the agent that stops local steps early, which can be given too many.
-      .measures_work = automatic && druid != nullptr && published_form(*druid) != nullptr,
-      .features = instance->features,
-      .schema = std::move(schema),
-      .data = std::move(data),
-      .columns = columns,
-      .forbidden = std::move(forbidden),
-      .influence = *influence,
-      .notes = std::move(setup->notes),
-      .masks = masked ? std::make_shared<MaskDirectory>(random_key()) : nullptr,
-      .certified = certified_options(config, method, *instance)};
+  return set_up_problem(config, *instance, std::move(parts));
 }
 
 void PeerProblem::prepare_sums(const std::string& announced_data) {
@@ -263,10 +268,18 @@ void PeerProblem::prepare_sums(const std::string& announced_data) {
                             }};
 }
 
+Vector PeerProblem::start_point() const {
+  const Vector from = start.size() > 0 ? start : Vector(Vector::Zero(objective->dimension()));
+  Vector point = from;
+  regularizer.prox(1, from, point);
+  return start.size() > 0 ? start : point;
+}
+
 bool PeerProblem::shares_regularizer() const { return peer::shares_regularizer(method); }
 
 LinkShape PeerProblem::link_shape() const {
   LinkShape shape(objective->dimension());
+  shape.fits = fit != nullptr;
   shape.sums = certifies();
   if (const auto* druid = std::get_if<DruidOptions>(&method)) {
     if (const LinkWeightForm* form = published_form(*druid)) shape.weight = *form;

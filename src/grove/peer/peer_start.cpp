@@ -1,7 +1,6 @@
 // The start of a peer: its state, its connections and its agent.
 #include <algorithm>
 #include <chrono>
-#include <random>
 #include <thread>
 #include <utility>
 
@@ -34,15 +33,6 @@ std::optional<Contributions> make_contributions(const PeerConfig& config,
   return Contributions(*signer, config.name, problem.objective->dimension());
 }
 
-/// The time of the start in microseconds, and random bits that keep two processes apart.
-std::uint64_t process_number() {
-  constexpr int random_bits = 12;
-  const auto started = std::chrono::duration_cast<std::chrono::microseconds>(
-      std::chrono::system_clock::now().time_since_epoch());
-  return (static_cast<std::uint64_t>(started.count()) << random_bits) +
-         (std::random_device{}() & ((1U << random_bits) - 1));
-}
-
 std::string announced_data(const PeerProblem& problem, Signer* signer) {
   return signer != nullptr ? signer->keyed(problem.data) : problem.data;
 }
@@ -69,7 +59,7 @@ MembersOptions members_options(const PeerConfig& config, const PeerProblem& prob
 }  // namespace
 
 PeerLoop::PeerLoop(PeerConfig config, PeerProblem problem, Security security,
-                   const PeerHooks& hooks)
+                   const PeerHooks& hooks, std::shared_ptr<FitGossip> gossip)
     : config_(std::move(config)),
       problem_(std::move(problem)),
       signer_(std::move(security.signer)),
@@ -83,6 +73,7 @@ PeerLoop::PeerLoop(PeerConfig config, PeerProblem problem, Security security,
       members_(members_options(config_, problem_, signer_.get(),
                                contributions_ ? &*contributions_ : nullptr),
                started_),
+      fit_(std::move(gossip)),
       connections_({config_, problem_.link_shape(), links_, signer_.get(), hooks.log},
                    std::move(security.identity),
                    {.status_json = [this] { return to_json(status()).dump(); },
@@ -186,8 +177,7 @@ void PeerLoop::make_agent(PeerStart start) {
 /// A peer without a checkpoint starts at the mean of its neighbours' estimates, if they have any.
 PeerStart PeerLoop::start_point(bool has_checkpoint) {
   const Index dimension = problem_.objective->dimension();
-  Vector start = Vector::Zero(dimension);
-  problem_.regularizer.prox(1, Vector::Zero(dimension), start);
+  Vector start = problem_.start_point();
   if (has_checkpoint) return {std::move(start)};
   const double until = monotonic_seconds() + config_.contact_seconds;
   while (monotonic_seconds() < until && !asked_to_stop() && !all_connected())

@@ -62,14 +62,19 @@ std::string to_text(const Schema& schema) {
 std::optional<SettingDifference> first_difference(const Schema& own, const Schema& other) {
   for (const auto& [key, value] : own) {
     const std::string& theirs = value_of(other, key);
-    if (same(key, value, theirs)) continue;
+    if (key == encoding_key || same(key, value, theirs)) continue;
     if (key == columns_key) return column_difference(value, theirs);
     return SettingDifference{key, value, theirs};
   }
   for (const auto& [key, value] : other)
-    if (std::ranges::find(own, key, &Setting::key) == own.end())
+    if (key != encoding_key && std::ranges::find(own, key, &Setting::key) == own.end())
       return SettingDifference{key, absent, value};
   return std::nullopt;
+}
+
+bool same_encoding(const Schema& own, const Schema& other) {
+  const std::string key(encoding_key);
+  return value_of(own, key) == value_of(other, key);
 }
 
 }  // namespace grove::peer

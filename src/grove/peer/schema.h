@@ -20,16 +20,20 @@ using Schema = std::vector<Setting>;
 /// The sum of samples determines this number, so that peers can compare it and learn no counts.
 inline constexpr std::string_view scale_per_row_key = "scale-per-row";
 inline constexpr std::string_view columns_key = "columns";
+/// The digest of how tables become numbers. Peers that differ in it alone exchange heartbeats, by
+/// which they come to agree, and no iterates.
+inline constexpr std::string_view encoding_key = "encoding";
 
 /// The names of columns as one value: the names, or their digest where the list is long.
 std::string columns_value(const std::vector<std::string>& names);
 
 std::string to_text(const Schema& schema);
 
-/// The first setting that differs. A column is named alone.
+/// The first setting that differs, but for the encoding. A column is named alone.
 struct SettingDifference {
   std::string key, own, other;
 };
 std::optional<SettingDifference> first_difference(const Schema& own, const Schema& other);
+bool same_encoding(const Schema& own, const Schema& other);
 
 }  // namespace grove::peer

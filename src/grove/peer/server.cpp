@@ -172,7 +172,8 @@ std::size_t quota_bytes(const ServerSettings& settings) {
   const std::size_t sums = shape.sums ? max_sums_bytes(shape) : 0;
   const std::size_t iterate =
       static_cast<std::size_t>(shape.dimension) * sizeof(double) + weight + sums;
-  return fixed + (settings.neighbours + 1) * (2 * iterate + member_bytes);
+  const std::size_t fits = shape.fits ? 2 * max_fit_bytes : 0;
+  return fixed + fits + (settings.neighbours + 1) * (2 * iterate + member_bytes);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ constexpr std::size_t max_verified = 10'000;
 
 constexpr std::string_view member_kind = "grove-member/1";
 constexpr std::string_view contribution_kind = "grove-contribution/1";
+constexpr std::string_view fit_part_kind = "grove-fit-part/1";
 
 /// The first line keeps signatures of other contents, such as TLS handshakes, apart.
 std::string signed_bytes(std::string_view kind, const std::string& network,
@@ -70,6 +71,10 @@ v1::SignedMember Signer::sign_contribution(const v1::Contribution& contribution)
   return sign_bytes(contribution_kind, contribution.SerializeAsString());
 }
 
+v1::SignedMember Signer::sign_fit_part(const v1::FitPart& part) const {
+  return sign_bytes(fit_part_kind, part.SerializeAsString());
+}
+
 v1::SignedMember Signer::sign_bytes(std::string_view kind, std::string bytes) const {
   v1::SignedMember entry;
   entry.set_member(std::move(bytes));
@@ -110,6 +115,10 @@ bool Signer::verify(const v1::SignedMember& entry, const std::string& name) {
 
 bool Signer::verify_contribution(const v1::SignedMember& entry, const std::string& name) {
   return verify_bytes(contribution_kind, entry, name);
+}
+
+bool Signer::verify_fit_part(const v1::SignedMember& entry, const std::string& name) {
+  return verify_bytes(fit_part_kind, entry, name);
 }
 
 bool Signer::verify_bytes(std::string_view kind, const v1::SignedMember& entry,

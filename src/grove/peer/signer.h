@@ -34,6 +34,10 @@ class Signer {
   v1::SignedMember sign_contribution(const v1::Contribution& contribution) const;
   bool verify_contribution(const v1::SignedMember& entry, const std::string& name);
 
+  /// The same for parts of a fit. `member` of the entry is then a FitPart.
+  v1::SignedMember sign_fit_part(const v1::FitPart& part) const;
+  bool verify_fit_part(const v1::SignedMember& entry, const std::string& name);
+
   /// The certificate with which the named member's entries were verified last; empty: none.
   std::string certificate_of(const std::string& name) const;
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "grove/base/file.h"
+#include "grove/record/certificate_json.h"
 #include "grove/record/model.h"
 #include "grove/record/version.h"
 
@@ -77,6 +78,21 @@ Status StateFolder::write_model(const PeerConfig& config, const PeerProblem& pro
   if (certificate) model.objective = certificate->objective / certificate->members;
   if (config.training.intercept) model.intercept = answer[problem.features];
   return write_file_atomically(folder_ / "model.json", to_json(model).dump(1) + "\n");
+}
+
+Status StateFolder::write_fit(const PeerConfig& config, const PeerProblem& problem,
+                              const Vector& answer,
+                              const std::optional<AnswerCertificate>& certificate,
+                              const std::optional<Vector>& total) const {
+  const AgreedFit& fit = *problem.fit;
+  FittedModel model = fitted_model(config.fit, config.training, fit.data, answer, total, fit.null);
+  if (certificate) model.objective = certificate->objective / certificate->members;
+  model.outcome = certificate ? fmt::format("certified by sums over {:g} members",
+                                            static_cast<double>(certificate->members))
+                              : "ended without a certificate";
+  nlohmann::json json = to_json(model);
+  if (certificate) json["certificate"] = to_json(*certificate);
+  return write_file_atomically(folder_ / "model.json", json.dump(1) + "\n");
 }
 
 Status StateFolder::write_contributions(const v1::AnswerAudit& audit) const {

@@ -34,6 +34,10 @@ class StateFolder {
 
   Status write_model(const PeerConfig& config, const PeerProblem& problem, const Vector& answer,
                      const std::optional<AnswerCertificate>& certificate) const;
+  /// Of a fit, with the total of the inference.
+  Status write_fit(const PeerConfig& config, const PeerProblem& problem, const Vector& answer,
+                   const std::optional<AnswerCertificate>& certificate,
+                   const std::optional<Vector>& total) const;
   Status write_contributions(const v1::AnswerAudit& audit) const;
   Status write_summary(const nlohmann::json& summary) const;
 

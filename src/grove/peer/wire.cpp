@@ -100,7 +100,8 @@ std::optional<Violation> validate(const v1::Hello& hello, const ExpectedHello& e
   if (hello.last_received() > max_sequence / 2)
     return Violation{RejectReason::absurd_sequence,
                      fmt::format("last received sequence {}", hello.last_received())};
-  if (hello.estimate_size() != 0 && hello.estimate_size() != expected.dimension)
+  if (hello.estimate_size() != 0 && hello.estimate_size() != expected.dimension &&
+      same_encoding(expected.schema, schema_of(hello)))
     return Violation{RejectReason::wrong_dimension,
                      fmt::format("estimate of {} numbers, expected {}", hello.estimate_size(),
                                  expected.dimension)};
@@ -257,6 +258,8 @@ std::optional<Violation> validate(const v1::Heartbeat& heartbeat) {
   if (static_cast<std::size_t>(heartbeat.contributions_size()) > max_members)
     return Violation{RejectReason::malformed,
                      fmt::format("{} contributions", heartbeat.contributions_size())};
+  if (static_cast<std::size_t>(heartbeat.fits_size()) > max_members)
+    return Violation{RejectReason::malformed, fmt::format("{} parts", heartbeat.fits_size())};
   for (const double time : {heartbeat.sent_at(), heartbeat.echo(), heartbeat.echo_seconds()})
     if (!std::isfinite(time)) return Violation{RejectReason::not_finite, "times of a heartbeat"};
   std::set<std::pair<std::string, std::uint64_t>> seen;
@@ -275,7 +278,7 @@ std::size_t max_message_bytes(const LinkShape& shape) {
   const std::size_t weight =
       shape.weight ? shape.weight->numbers(shape.dimension) * sizeof(float) : 0;
   return static_cast<std::size_t>(shape.dimension) * sizeof(double) + weight + heartbeat +
-         (shape.sums ? max_sums_bytes(shape) : 0);
+         (shape.sums ? max_sums_bytes(shape) : 0) + (shape.fits ? max_fit_bytes : 0);
 }
 
 int receive_limit_bytes(const LinkShape& shape) {

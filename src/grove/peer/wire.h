@@ -35,6 +35,7 @@ constexpr std::uint64_t max_sequence_jump = std::uint64_t{1} << 52;
 constexpr double max_value = 1e100;
 constexpr std::size_t max_members = 100'000;
 constexpr std::size_t max_name_length = 63;
+constexpr std::size_t max_fit_bytes = 16 << 20;  ///< of all parts of a fit, in one heartbeat
 
 /// Why a message was rejected. Rejected messages are counted and never change state.
 enum class RejectReason {
@@ -74,6 +75,7 @@ struct LinkShape {
   bool vectors = true;                   ///< messages have a vector
   bool sums = false;                     ///< messages have the fields of the sum service
   bool masked = false;                   ///< answers are words of fixed point under masks
+  bool fits = false;                     ///< heartbeats have parts of a fit
   /// Largest mean of the diagonal of a link weight (influence.h).
   double largest_weight = std::numeric_limits<double>::infinity();
 };

@@ -22,13 +22,6 @@ Vector with_one(const DenseRows& rows, Index row, bool intercept) {
   return result;
 }
 
-void add_matrix(const Matrix& from, Matrix& into) {
-  if (into.size() == 0)
-    into = from;
-  else if (from.size() > 0)
-    into += from;
-}
-
 void count_row(double weight, InferenceSums& sums) {
   ++sums.rows;
   if (weight == 0) return;
@@ -44,7 +37,6 @@ void add_row(const Family& family, const RowFit& fit, double eta, double respons
   sums.deviance += weight * fit.deviance;
   sums.pearson += weight * fit.pearson;
   sums.log_likelihood += fit.log_likelihood;
-  sums.most_certain = std::max(sums.most_certain, std::abs(eta));
   if (family.kind != Family::Kind::gamma) return;
   sums.log_response += weight * std::log(response);
   sums.ratio += weight * response / fit.mean;
@@ -93,8 +85,6 @@ InferenceSums multinomial_sums(const InferenceModel& model, const Design& design
     count_row(weight, sums);
     if (weight == 0) continue;
     sums.log_likelihood += weight * std::log(p(row, target));
-    const double least = p.row(row).minCoeff();
-    sums.most_certain = std::max(sums.most_certain, least > 0 ? -std::log(least) : 750.0);
     if (!products) continue;
     Vector score(x.size());
     for (Index c = 1; c < model.classes; ++c) {
@@ -218,22 +208,6 @@ std::optional<Matrix> covariance_of(const InferenceSums& sums, const ColumnScali
 }
 
 }  // namespace
-
-void InferenceSums::add(const InferenceSums& other) {
-  rows += other.rows;
-  rows_with_weight += other.rows_with_weight;
-  weight += other.weight;
-  deviance += other.deviance;
-  pearson += other.pearson;
-  log_likelihood += other.log_likelihood;
-  log_weight += other.log_weight;
-  log_response += other.log_response;
-  ratio += other.ratio;
-  log_mean += other.log_mean;
-  add_matrix(other.information, information);
-  add_matrix(other.score_products, score_products);
-  most_certain = std::max(most_certain, other.most_certain);
-}
 
 InferenceSums inference_sums(const InferenceModel& model, const Design& design, const Vector& x,
                              bool score_products) {

@@ -27,9 +27,6 @@ struct InferenceSums {
   double log_mean = 0;      ///< weight log mean
   Matrix information;       ///< expected second derivatives of the negative log likelihood
   Matrix score_products;    ///< of rows: sum u u'; empty: not asked for
-  double most_certain = 0;  ///< the largest |eta|: how far from one half a probability gets
-
-  void add(const InferenceSums& other);
 };
 
 struct InferenceModel {

@@ -57,22 +57,6 @@ std::shared_ptr<const Objective> objective_of(const FitData& data, const Design&
   return make_shard_objective(design.samples, shard);
 }
 
-/// Where a run starts: the intercept alone, roughly. From there exp does not overflow.
-Vector start_of(const FitData& data) {
-  Vector start = Vector::Zero(data.scaling.dimension());
-  const Family& family = data.model.family;
-  if (!data.model.intercept || !family.has_margin()) return start;
-  const DesignMoments& moments = data.moments;
-  const double exposure = moments.exposure > 0 && std::isfinite(moments.exposure)
-                              ? moments.exposure / moments.weight
-                              : 1;
-  start[start.size() - 1] = family.link() == "log"
-                                ? link_of_mean(family, moments.response_mean / exposure)
-                                : link_of_mean(family, moments.response_mean);
-  if (family.kind == Family::Kind::squared_hinge) start[start.size() - 1] = 0;
-  return start;
-}
-
 Result<Instance> make_instance(const Config& config, const FitData& data,
                                const SiteObjectives& objectives, const Vector& start) {
   auto graph = make_graph(config.graph, config.agents, config.seed);
@@ -141,20 +125,11 @@ std::optional<Error> separation(const FitData& data, const Polished& polished, d
                            fmt::join(growing, ", "))};
 }
 
-InferenceSums network_sums(const FitData& data, const Vector& x, bool robust) {
-  InferenceSums sums;
-  for (const Design& design : data.designs) sums.add(inference_sums(data.model, design, x, robust));
-  return sums;
-}
-
 NullSums network_null_sums(const FitData& data, double intercept) {
-  NullSums total;
-  for (const Design& design : data.designs) {
-    const NullSums own = null_sums(data.model, design, intercept);
-    total.sums.add(own.sums);
-    total.score += own.score;
-  }
-  return total;
+  std::vector<Vector> parts;
+  for (const Design& design : data.designs)
+    parts.push_back(pack(null_sums(data.model, design, intercept)));
+  return unpack_null(data.exchange.sum(parts));
 }
 
 /// The intercept of the model without terms, by Newton's method on one number.
@@ -170,19 +145,14 @@ double null_intercept(const FitData& data) {
   return intercept;
 }
 
-/// Of the model without terms; none where the family has no likelihood.
-std::optional<InferenceSums> null_fit(const FitData& data) {
-  const Family& family = data.model.family;
-  if (family.kind == Family::Kind::multinomial || !family.is_likelihood()) return std::nullopt;
-  return network_null_sums(data, data.model.intercept ? null_intercept(data) : 0).sums;
-}
-
 Vector class_weights(const FitData& data) {
-  Vector counts = Vector::Zero(data.model.classes);
-  for (const Design& design : data.designs)
+  std::vector<Vector> parts;
+  for (const Design& design : data.designs) {
+    Vector& counts = parts.emplace_back(Vector::Zero(data.model.classes));
     for (Index row = 0; row < design.samples.count(); ++row)
       counts[static_cast<Index>(design.samples.targets[row])] += design.weight(row);
-  return counts;
+  }
+  return data.exchange.sum(parts);
 }
 
 /// Class frequencies: the multinomial model without terms.
@@ -211,8 +181,8 @@ std::string refusal_of(const FitOptions& options, const Config& config) {
   return {};
 }
 
-FittedModel model_of(const FitOptions& options, const Config& config, const FitData& data,
-                     const Vector& x) {
+FittedModel coefficients_model(const FitOptions& options, const Config& config, const FitData& data,
+                               const Vector& x) {
   FittedModel model{.version = std::string(version),
                     .family = options.family,
                     .ties = options.ties,
@@ -231,24 +201,6 @@ FittedModel model_of(const FitOptions& options, const Config& config, const FitD
   return model;
 }
 
-Inference inference_of(const FitOptions& options, const Config& config, const FitData& data,
-                       const Vector& x) {
-  const InferenceOptions wanted{.robust = options.robust,
-                                .confidence = options.confidence,
-                                .ridge = config.l2 * data.moments.weight,
-                                .selects = config.l1 > 0,
-                                .refusal = refusal_of(options, config)};
-  const bool multinomial = options.family.kind == Family::Kind::multinomial;
-  const auto null_sums_of_all =
-      multinomial ? std::optional(multinomial_null(data)) : null_fit(data);
-  Inference inference =
-      infer(data.model, network_sums(data, x, options.robust), null_sums_of_all, x, data.scaling,
-            data.column_names(), multinomial ? data.encoding.classes : std::vector<std::string>{},
-            wanted);
-  for (const FittedSite& site : data.sites) inference.dropped += site.dropped;
-  return inference;
-}
-
 std::string outcome_text(const NetworkSolution& solution) {
   const Outcome& outcome = solution.record.outcome;
   std::string text = fmt::format(
@@ -263,10 +215,58 @@ std::string outcome_text(const NetworkSolution& solution) {
 
 }  // namespace
 
+Vector start_of(const FitData& data) {
+  Vector start = Vector::Zero(data.scaling.dimension());
+  const Family& family = data.model.family;
+  if (!data.model.intercept || !family.has_margin()) return start;
+  const DesignMoments& moments = data.moments;
+  const double exposure = moments.exposure > 0 && std::isfinite(moments.exposure)
+                              ? moments.exposure / moments.weight
+                              : 1;
+  start[start.size() - 1] = family.link() == "log"
+                                ? link_of_mean(family, moments.response_mean / exposure)
+                                : link_of_mean(family, moments.response_mean);
+  if (family.kind == Family::Kind::squared_hinge) start[start.size() - 1] = 0;
+  return start;
+}
+
+NullFit null_fit(const FitData& data) {
+  const Family& family = data.model.family;
+  if (family.kind == Family::Kind::multinomial) return {.sums = multinomial_null(data)};
+  if (!family.is_likelihood()) return {};
+  NullFit null{.intercept = data.model.intercept ? null_intercept(data) : 0, .sums = {}};
+  null.sums = network_null_sums(data, null.intercept).sums;
+  return null;
+}
+
+Vector inference_numbers(const FitOptions& options, const Design& design,
+                         const InferenceModel& model, const Vector& x) {
+  return pack(inference_sums(model, design, x, options.robust));
+}
+
+FittedModel fitted_model(const FitOptions& options, const Config& config, const FitData& data,
+                         const Vector& x, const std::optional<Vector>& total, const NullFit& null) {
+  FittedModel model = coefficients_model(options, config, data, x);
+  InferenceOptions wanted{.robust = options.robust,
+                          .confidence = options.confidence,
+                          .ridge = config.l2 * data.moments.weight,
+                          .selects = config.l1 > 0,
+                          .refusal = refusal_of(options, config)};
+  const bool multinomial = options.family.kind == Family::Kind::multinomial;
+  InferenceSums sums;
+  if (total)
+    sums = unpack(*total, x.size());
+  else
+    wanted.refusal = "the sums of the members are not known";
+  model.inference = infer(data.model, sums, null.sums, x, data.scaling, data.column_names(),
+                          multinomial ? data.encoding.classes : std::vector<std::string>{}, wanted);
+  for (const FittedSite& site : data.sites) model.inference.dropped += site.dropped;
+  return model;
+}
+
 SiteObjectives objectives_of(const FitData& data, double l2) {
-  const auto agents = static_cast<double>(data.designs.size());
-  double rows = 0;
-  for (const Design& design : data.designs) rows += static_cast<double>(design.samples.count());
+  const auto agents = static_cast<double>(data.agents);
+  const auto rows = static_cast<double>(data.moments.rows);
   const bool fractions =
       data.model.family.kind == Family::Kind::binomial && data.encoding.classes.empty();
   SiteObjectives objectives;
@@ -346,10 +346,14 @@ Result<Fit> fit(const FitOptions& options, const Config& config, const FitData& 
   auto solved = solve_network(options, config, data, objectives_of(data, config.l2),
                               start.value_or(start_of(data)), hooks);
   if (!solved) return solved.error();
-  Fit result{
-      .record = {}, .model = model_of(options, config, data, solved->x), .scaled = solved->x};
+  std::vector<Vector> parts;
+  for (const Design& design : data.designs)
+    parts.push_back(inference_numbers(options, design, data.model, solved->x));
+  const Vector total = data.exchange.sum(parts);
+  Fit result{.record = {},
+             .model = fitted_model(options, config, data, solved->x, total, null_fit(data)),
+             .scaled = solved->x};
   result.model.objective = solved->value;
-  result.model.inference = inference_of(options, config, data, solved->x);
   result.model.outcome = outcome_text(*solved);
   result.record = std::move(solved->record);
   RunRecord& record = result.record;

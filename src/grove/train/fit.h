@@ -6,6 +6,7 @@
 
 #include "grove/data/design.h"
 #include "grove/record/fitted_model.h"
+#include "grove/train/fit_sums.h"
 #include "grove/train/newton_polish.h"
 #include "grove/train/run.h"
 
@@ -28,14 +29,22 @@ struct FitOptions {
   std::string class_weight = {};  ///< `balanced` or a number for each class; empty: 1
 };
 
+/// What the model without terms gives.
+struct NullFit {
+  double intercept = 0;
+  std::optional<InferenceSums> sums;  ///< none where the family has no likelihood
+};
+
 /// Tables in numbers, under the encoding and in the coordinates that all sites agreed on.
 struct FitData {
   Encoding encoding;
-  std::vector<FittedSite> sites;
-  std::vector<Design> designs;  ///< of the agents, in scaled coordinates
-  DesignMoments moments;        ///< in the units of the tables
+  std::vector<FittedSite> sites;  ///< all of them
+  std::vector<Design> designs;    ///< of the agents here, in scaled coordinates
+  DesignMoments moments;          ///< of all sites, in the units of the tables
   ColumnScaling scaling;
   InferenceModel model;
+  FitExchange exchange;
+  std::size_t agents = 0;  ///< of the network
   std::vector<std::string> notes;
 
   std::vector<std::string> column_names() const;
@@ -45,9 +54,24 @@ struct FitData {
 /// how many agents share a single file, and which penalties there are.
 Result<FitData> read_fit_data(const FitOptions& options, const Config& config);
 
-/// The same for tables in memory, one for each site (make_table).
+/// The same for tables in memory, one for each site (make_table). With an exchange, `tables` are
+/// those of the sites here.
 Result<FitData> make_fit_data(const FitOptions& options, const Config& config,
-                              const std::vector<Table>& tables);
+                              const std::vector<Table>& tables,
+                              const FitExchange& exchange = local_exchange());
+
+/// Where a run starts: the intercept alone, roughly. From there exp does not overflow.
+Vector start_of(const FitData& data);
+
+/// By Newton's method on one number, with sums over sites.
+NullFit null_fit(const FitData& data);
+
+/// What the sites here add to the inference at x, and what follows from the total over all sites.
+Vector inference_numbers(const FitOptions& options, const Design& design,
+                         const InferenceModel& model, const Vector& x);
+/// Without a total the model has coefficients alone.
+FittedModel fitted_model(const FitOptions& options, const Config& config, const FitData& data,
+                         const Vector& x, const std::optional<Vector>& total, const NullFit& null);
 
 struct Fit {
   RunRecord record;  ///< its solution in the units of the tables

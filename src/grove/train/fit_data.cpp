@@ -64,6 +64,42 @@ Result<Formula> read_formula(const FitOptions& options, const std::vector<Table>
   return parse_formula(options.formula, names);
 }
 
+/// The means of columns with missing cells are sums like others, so that no site's own are known.
+void sum_means(const Formula& formula, const std::vector<TableSummary>& own,
+               const FitExchange& exchange, TableSummary& summary) {
+  const std::vector<std::string> columns = formula.columns();
+  std::vector<Vector> parts;
+  for (const TableSummary& site : own) {
+    Vector& numbers = parts.emplace_back(Vector::Zero(2 * static_cast<Index>(columns.size())));
+    for (std::size_t k = 0; k < columns.size(); ++k)
+      if (const auto found = site.means.find(columns[k]); found != site.means.end())
+        numbers.segment<2>(2 * static_cast<Index>(k)) << found->second.sum, found->second.count;
+  }
+  const Vector total = exchange.sum(parts);
+  for (std::size_t k = 0; k < columns.size(); ++k)
+    if (const double count = total[2 * static_cast<Index>(k) + 1]; count > 0)
+      summary.means[columns[k]] = {total[2 * static_cast<Index>(k)], count};
+}
+
+/// What the encoding follows from, merged over all sites.
+Result<TableSummary> network_summary(const std::vector<Table>& tables, const Formula& formula,
+                                     const TableRoles& roles, const FitExchange& exchange) {
+  std::vector<TableSummary> own;
+  for (const Table& table : tables) {
+    auto one = summarize(table, formula, roles);
+    if (!one) return one.error();
+    own.push_back(std::move(*one));
+  }
+  const auto all = exchange.unite(own);
+  if (!all) return all.error();
+  TableSummary summary;
+  for (const TableSummary& one : *all) merge(one, summary);
+  summary.means.clear();
+  if (roles.missing == MissingPolicy::mean || roles.missing == MissingPolicy::indicator)
+    sum_means(formula, own, exchange, summary);
+  return summary;
+}
+
 Status check_responses(const Family& family, const Table& table, const Design& design) {
   for (Index k = 0; k < design.samples.count(); ++k)
     if (const auto complaint = family.complaint(design.samples.targets[k]))
@@ -98,13 +134,15 @@ Status apply_class_weights(const FitOptions& options, FitData& data) {
                  "multinomial with labels"};
   std::vector<double> factors(classes);
   if (options.class_weight == "balanced") {
-    double total = 0;
-    for (const Design& design : data.designs)
-      for (Index row = 0; row < design.samples.count(); ++row) {
-        factors[static_cast<std::size_t>(design.samples.targets[row])] += design.weight(row);
-        total += design.weight(row);
-      }
-    for (double& factor : factors) factor = total / (static_cast<double>(classes) * factor);
+    std::vector<Vector> parts;
+    for (const Design& design : data.designs) {
+      Vector& weights = parts.emplace_back(Vector::Zero(static_cast<Index>(classes)));
+      for (Index row = 0; row < design.samples.count(); ++row)
+        weights[static_cast<Index>(design.samples.targets[row])] += design.weight(row);
+    }
+    const Vector weights = data.exchange.sum(parts);
+    for (std::size_t k = 0; k < classes; ++k)
+      factors[k] = weights.sum() / (static_cast<double>(classes) * weights[static_cast<Index>(k)]);
   } else {
     const auto parts = split(options.class_weight, ',');
     for (std::size_t k = 0; k < parts.size() && parts.size() == classes; ++k)
@@ -130,6 +168,7 @@ Status split_single_site(const Config& config, FitData& data) {
   if (!shards) return shards.error();
   data.designs.clear();
   for (const auto& rows : *shards) data.designs.push_back(take_rows(whole, rows));
+  data.agents = data.designs.size();
   return success();
 }
 
@@ -161,15 +200,15 @@ Status check_collinear(const Config& config, const FitData& data) {
   if (data.model.intercept) names.emplace_back("Intercept");
   if (names.empty()) return success();
   const auto size = static_cast<Index>(names.size());
-  Matrix gram = Matrix::Zero(size, size);
+  std::vector<Vector> parts;
   for (const Design& design : data.designs) {
     const auto& rows = std::get<DenseRows>(design.samples.features);
     Matrix columns = Matrix::Ones(rows.rows(), size);
     columns.leftCols(rows.cols()) = rows;
     const Vector weights = design.weights.size() > 0 ? design.weights : Vector::Ones(rows.rows());
-    gram += columns.transpose() * weights.asDiagonal() * columns;
+    parts.push_back(pack_triangle(columns.transpose() * weights.asDiagonal() * columns));
   }
-  const auto found = collinear_columns(gram, names);
+  const auto found = collinear_columns(unpack_triangle(data.exchange.sum(parts), size), names);
   if (found.empty()) return success();
   return formula_error(data.encoding.formula.text, {0, data.encoding.formula.text.size()},
                        fmt::format("the columns {} are collinear at all sites together: their "
@@ -197,9 +236,10 @@ Result<FitData> read_fit_data(const FitOptions& options, const Config& config) {
 }
 
 Result<FitData> make_fit_data(const FitOptions& options, const Config& config,
-                              const std::vector<Table>& tables) {
+                              const std::vector<Table>& tables, const FitExchange& exchange) {
   if (tables.empty()) return Error{"sites", "expected at least one table, found none"};
   FitData data;
+  data.exchange = exchange;
   for (const Table& table : tables)
     data.notes.insert(data.notes.end(), table.notes.begin(), table.notes.end());
   const auto formula = read_formula(options, tables);
@@ -211,13 +251,9 @@ Result<FitData> make_fit_data(const FitOptions& options, const Config& config,
                                   : "Surv(time, event) is a response of --family cox");
   TableRoles roles = options.roles;
   roles.response = options.family.response();
-  TableSummary summary;
-  for (const Table& table : tables) {
-    const auto own = summarize(table, *formula, roles);
-    if (!own) return own.error();
-    merge(*own, summary);
-  }
-  auto encoding = agree(*formula, roles, summary);
+  auto summary = network_summary(tables, *formula, roles, exchange);
+  if (!summary) return summary.error();
+  auto encoding = agree(*formula, roles, *summary);
   if (!encoding) return encoding.error();
   data.encoding = std::move(*encoding);
   data.model = {.family = options.family,
@@ -229,11 +265,13 @@ Result<FitData> make_fit_data(const FitOptions& options, const Config& config,
     if (!design) return design.error();
     if (Status status = check_responses(options.family, table, *design); !status)
       return status.error();
-    data.sites.push_back({table.source, design->rows.size(), design->dropped, design->missing});
     data.designs.push_back(std::move(*design));
   }
+  for (const SiteSummary& site : summary->sites)
+    data.sites.push_back({site.name, site.rows, site.dropped, site.missing});
+  data.agents = data.sites.size();
   if (Status status = apply_class_weights(options, data); !status) return status.error();
-  for (const Design& design : data.designs) merge(moments_of(design), data.moments);
+  data.moments = network_moments(data.designs, exchange);
   if (!(data.moments.weight > 0))
     return Error{"--weights", "are all 0; expected a row with a positive weight"};
   if (Status status =

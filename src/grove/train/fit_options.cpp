@@ -75,10 +75,15 @@ Config default_fit_config() {
   return config;
 }
 
-std::vector<Option> options_of(FitOptions& fit, Config& config, const Registry& registry) {
+std::vector<Option> options_of(FitOptions& fit) {
   std::vector<Option> options;
   add_model_options(fit, options);
   add_table_options(fit, options);
+  return options;
+}
+
+std::vector<Option> options_of(FitOptions& fit, Config& config, const Registry& registry) {
+  std::vector<Option> options = options_of(fit);
   for (Option& option : options_of(config, registry))
     if (std::ranges::find(decided_by_fit, option.name) == decided_by_fit.end())
       options.push_back(std::move(option));

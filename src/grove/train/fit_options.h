@@ -11,6 +11,9 @@ namespace grove {
 /// optimum to compare with.
 Config default_fit_config();
 
+/// The options of the model and of tables alone, bound to `fit`.
+std::vector<Option> options_of(FitOptions& fit);
+
 /// The options of a fit, bound to `fit` and `config`, which must outlive them: those of the model
 /// and of tables, and those of a run that a fit has.
 std::vector<Option> options_of(FitOptions& fit, Config& config,

@@ -14,33 +14,37 @@ namespace {
 /// Of the smallest weight and the largest.
 constexpr double path_ratio = 1e-3;
 
+template <class Value>
+double sum_over_sites(const FitData& data, const Value& value) {
+  std::vector<Vector> parts;
+  for (std::size_t k = 0; k < data.designs.size(); ++k)
+    parts.push_back(Vector::Constant(1, value(k)));
+  return data.exchange.sum(parts)[0];
+}
+
 double network_deviance(const FitData& data, const Vector& x) {
-  double total = 0;
-  for (const Design& design : data.designs) total += inference_sums(data.model, design, x).deviance;
-  return total;
+  return sum_over_sites(
+      data, [&](std::size_t k) { return inference_sums(data.model, data.designs[k], x).deviance; });
 }
 
 double deviance_left_out(const FitData& data, const std::vector<Design>& left_out,
                          const FitData& training, const Vector& x) {
-  double total = 0;
-  for (std::size_t k = 0; k < left_out.size(); ++k) {
-    if (left_out[k].samples.count() == 0) continue;
-    if (data.model.family.kind != Family::Kind::cox) {
-      total += inference_sums(data.model, left_out[k], x).deviance;
-      continue;
-    }
+  return sum_over_sites(data, [&](std::size_t k) {
+    if (left_out[k].samples.count() == 0) return 0.0;
+    if (data.model.family.kind != Family::Kind::cox)
+      return inference_sums(data.model, left_out[k], x).deviance;
     // Verweij and van Houwelingen: what the rows left out add to the partial likelihood.
-    total -= 2 * (cox_log_likelihood(data.designs[k], data.model.ties, x) -
-                  cox_log_likelihood(training.designs[k], data.model.ties, x));
-  }
-  return total;
+    return -2 * (cox_log_likelihood(data.designs[k], data.model.ties, x) -
+                 cox_log_likelihood(training.designs[k], data.model.ties, x));
+  });
 }
 
-double weight_of(const std::vector<Design>& designs) {
-  double total = 0;
-  for (const Design& design : designs)
-    for (Index row = 0; row < design.samples.count(); ++row) total += design.weight(row);
-  return total;
+double weight_of(const FitData& data, const std::vector<Design>& designs) {
+  return sum_over_sites(data, [&](std::size_t k) {
+    double total = 0;
+    for (Index row = 0; row < designs[k].samples.count(); ++row) total += designs[k].weight(row);
+    return total;
+  });
 }
 
 /// The fold of every row of a site.
@@ -73,8 +77,8 @@ FoldSplit split_fold(const FitData& data, std::size_t fold, std::size_t folds, s
     result.training.designs.push_back(take_rows(design, kept));
     result.left_out.push_back(take_rows(design, left_out));
   }
-  DesignMoments moments;
-  for (const Design& design : result.training.designs) merge(moments_of(design), moments);
+  const DesignMoments moments = network_moments(result.training.designs, data.exchange);
+  result.training.moments.rows = moments.rows;
   result.training.moments.weight = moments.weight;
   result.training.moments.response_mean = moments.response_mean;
   result.training.moments.exposure = moments.exposure;
@@ -94,13 +98,11 @@ void choose(CrossValidation& result) {
 
 double largest_l1(const FitData& data, double l2) {
   const Vector x = null_model(data);
-  std::vector<const Objective*> parts;
-  const auto objectives = objectives_of(data, l2);
-  for (const auto& objective : objectives) parts.push_back(objective.get());
-  const auto mean = make_mean_objective(std::move(parts));
-  Vector gradient;
+  std::vector<Vector> parts;
   ObjectiveScratch scratch;
-  mean->evaluate(x, Batch::all(), &gradient, nullptr, scratch);
+  for (const auto& objective : objectives_of(data, l2))
+    objective->evaluate(x, Batch::all(), &parts.emplace_back(), nullptr, scratch);
+  const Vector gradient = data.exchange.sum(parts) / static_cast<double>(data.agents);
   const Index penalized = data.scaling.blocks * data.scaling.features();
   return penalized > 0 ? gradient.head(penalized).lpNorm<Eigen::Infinity>() : 0;
 }
@@ -153,7 +155,7 @@ Result<CrossValidation> cross_validate(const FitOptions& options, const Config& 
   std::vector<double> sizes(folds);
   for (std::size_t fold = 0; fold < folds; ++fold) {
     const FoldSplit split = split_fold(data, fold, folds, config.seed);
-    sizes[fold] = weight_of(split.left_out);
+    sizes[fold] = weight_of(data, split.left_out);
     if (!(sizes[fold] > 0))
       return Error{"--cv", fmt::format("fold {} has no rows; expected fewer folds", fold + 1)};
     const auto path = fit_path(options, config, split.training, weights, hooks);
