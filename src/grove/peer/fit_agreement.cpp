@@ -122,9 +122,8 @@ Result<std::optional<AgreedFit>> FitAgreement::run(const Table& table) {
     stale_ = overflowed_ = false;
     parts_.gossip.restart();
     const auto missing = missing_columns(config.fit, table);
-    auto data = missing.empty()
-                    ? make_fit_data(config.fit, config.training, {table}, exchange())
-                    : Result<FitData>(Error{table.source, missing_text(missing)});
+    auto data = missing.empty() ? make_fit_data(config.fit, config.training, {table}, exchange())
+                                : Result<FitData>(Error{table.source, missing_text(missing)});
     std::optional<AgreedFit> agreed;
     if (data) agreed = AgreedFit{.data = *data, .null = null_fit(*data)};
     if (stopped_) return std::optional<AgreedFit>();

@@ -126,6 +126,39 @@ void FitGossip::add_to(v1::Heartbeat& heartbeat) const {
   }
 }
 
+std::string FitGossip::save() const {
+  v1::FitState state;
+  state.set_secret(text_of(options_.secret));
+  state.set_process(options_.process);
+  for (const auto& [name, one] : parts_) {
+    v1::SignedMember& entry = *state.add_parts();
+    entry = one.entry;
+    if (options_.signer != nullptr) entry.set_certificate(options_.signer->certificate_of(name));
+  }
+  return state.SerializeAsString();
+}
+
+std::shared_ptr<FitGossip> resume_gossip(FitGossipOptions options, const std::string& saved) {
+  auto fresh = std::make_shared<FitGossip>(options);
+  v1::FitState state;
+  const auto secret = state.ParseFromString(saved) ? key_of(state.secret()) : std::nullopt;
+  if (!secret) return fresh;
+  options.secret = *secret;
+  options.process = state.process();
+  auto resumed = std::make_shared<FitGossip>(options);
+  v1::Heartbeat others;
+  for (const v1::SignedMember& entry : state.parts()) {
+    const auto part = parse_fit_part(entry);
+    if (!part || part->name() != options.self)
+      *others.add_fits() = entry;
+    else if (part->data() == options.data && part->process() == options.process)
+      resumed->parts_[options.self] = {*part, entry};
+  }
+  if (!resumed->parts_.contains(options.self)) return fresh;  // the table is another one
+  resumed->merge(others);
+  return resumed;
+}
+
 std::vector<std::string> FitGossip::names() const {
   std::vector<std::string> result;
   for (const auto& [name, one] : parts_) result.push_back(name);
@@ -258,8 +291,8 @@ void FitGossip::advance() {
 
 void FitGossip::publish(const std::vector<v1::FitNumbers>& owed) {
   v1::FitPart& own = parts_.at(options_.self).part;
-  const bool same = std::ranges::equal(owed, own.sums(), {}, &v1::FitNumbers::context,
-                                       &v1::FitNumbers::context);
+  const bool same =
+      std::ranges::equal(owed, own.sums(), {}, &v1::FitNumbers::context, &v1::FitNumbers::context);
   if (same) return;
   own.clear_sums();
   for (const v1::FitNumbers& numbers : owed) *own.add_sums() = numbers;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +46,9 @@ class FitGossip {
   /// Takes what is newer, and adds what this member owes.
   void merge(const v1::Heartbeat& heartbeat);
   void add_to(v1::Heartbeat& heartbeat) const;
+  /// Secrets included: for the next process of this member on the same table, so that it needs
+  /// nobody who has ended.
+  std::string save() const;
   std::uint64_t held() const { return held_; }  ///< digest of all parts; never 0
 
   std::size_t members() const { return parts_.size(); }
@@ -80,6 +84,8 @@ class FitGossip {
     Sum sum;
   };
 
+  friend std::shared_ptr<FitGossip> resume_gossip(FitGossipOptions options,
+                                                  const std::string& saved);
   void advance();
   std::string first_context(const std::vector<std::string>& members) const;
   v1::FitNumbers masked(const std::string& context, const std::vector<std::string>& members,
@@ -100,6 +106,9 @@ class FitGossip {
   std::map<std::string, std::string> agreed_summaries_;
   bool changed_ = false;
 };
+
+/// The gossip of the process before, if it was of the same settings and table; otherwise a new one.
+std::shared_ptr<FitGossip> resume_gossip(FitGossipOptions options, const std::string& saved);
 
 /// The part, if it has the form of one.
 std::optional<v1::FitPart> parse_fit_part(const v1::SignedMember& entry);

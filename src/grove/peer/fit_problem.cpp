@@ -85,8 +85,7 @@ std::optional<DisclosureViolation> find_fit_violation(const PeerConfig& config,
   roles.response = config.fit.family.response();
   const auto summary = summarize(table, *formula, roles);
   if (!summary) return std::nullopt;
-  return find_violation(config.disclosure, *summary, columns_read(*formula, roles),
-                        config.members);
+  return find_violation(config.disclosure, *summary, columns_read(*formula, roles), config.members);
 }
 
 Result<PeerProblem> fit_problem(PeerConfig& config, AgreedFit agreed) {
@@ -99,17 +98,19 @@ Result<PeerProblem> fit_problem(PeerConfig& config, AgreedFit agreed) {
   const Vector start = start_of(data);
   auto instance = fit_instance(config.training, data, start);
   if (!instance) return instance.error();
-  ProblemParts parts{.schema = fit_schema(config),
-                     .data = design_digest(design, data.moments.weight),
-                     .columns = ColumnNames{data.column_names(), {}},
-                     .forbidden = find_design_violation(config.disclosure, data, design, config.members),
-                     .influence = {}};
+  ProblemParts parts{
+      .schema = fit_schema(config),
+      .data = design_digest(design, data.moments.weight),
+      .columns = ColumnNames{data.column_names(), {}},
+      .forbidden = find_design_violation(config.disclosure, data, design, config.members),
+      .influence = {}};
   parts.schema.push_back({std::string(encoding_key), encoding_digest(data)});
   auto problem = set_up_problem(config, *instance, std::move(parts));
   if (!problem) return problem.error();
   if (!problem->certifies())
-    return Error{"method", "the answers of peers that fit a formula must be equal, which sums "
-                           "certify; expected tree-newton, or an --l1 or bounds as regularizer"};
+    return Error{"method",
+                 "the answers of peers that fit a formula must be equal, which sums "
+                 "certify; expected tree-newton, or an --l1 or bounds as regularizer"};
   problem->fit = std::move(fit);
   problem->start = start;
   return problem;

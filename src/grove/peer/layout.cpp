@@ -363,14 +363,14 @@ TlsFiles Layout::operator_files() const {
 
 Result<Layout> make_layout(const LayoutOptions& given) {
   LayoutOptions options = given;
+  const bool fits = !options.fit.formula.empty();
+  if (fits && !options.method_given) options.training.method = usual_fit_method(options.training);
   if (options.out.empty()) return Error{"--out", "missing; expected a new folder"};
   if (!is_druid(options.training.method) && !options.training.method.traits().sums_over_tree)
     return Error{"--method",
                  "peers run asynchronously; expected auto, tree-newton or one of the DRUID family"};
   if (options.training.sums == SumsKind::masked)
     if (Status status = check(options.training); !status) return status.error();
-  const bool fits = !options.fit.formula.empty();
-  if (fits && !options.method_given) options.training.method = Method::automatic;
   auto plan = fits ? make_fit_plan(options) : make_plan(options.training);
   if (!plan) return plan.error();
   if (!fits) resolve_loss(options.training, *plan);

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 #include <spdlog/logger.h>
 
+#include "grove/base/file.h"
 #include "grove/data/digest.h"
 #include "grove/peer/audit.h"
 #include "grove/peer/certificates.h"
@@ -61,15 +62,17 @@ Result<PeerEnd> run_fit(const PeerConfig& config, const PeerHooks& hooks) {
   const auto digest = sha256_of_file(config.training.data);
   if (!digest) return digest.error();
   Signer* signer = security->signer.get();
-  const auto gossip = std::make_shared<FitGossip>(
-      FitGossipOptions{.network = config.network,
-                       .self = config.name,
-                       .expected = config.members,
-                       .process = process_number(),
-                       .settings = settings_text(config),
-                       .data = signer != nullptr ? signer->keyed(*digest) : *digest,
-                       .secret = random_key(),
-                       .signer = signer});
+  const auto saved = read_file(std::filesystem::path(config.state) / "fit.bin");
+  const auto gossip =
+      resume_gossip(FitGossipOptions{.network = config.network,
+                                     .self = config.name,
+                                     .expected = config.members,
+                                     .process = process_number(),
+                                     .settings = settings_text(config),
+                                     .data = signer != nullptr ? signer->keyed(*digest) : *digest,
+                                     .secret = random_key(),
+                                     .signer = signer},
+                    saved ? *saved : std::string());
   for (;;) {
     PeerConfig resolved = config;
     auto agreed =

@@ -318,6 +318,10 @@ Status check(const PeerConfig& config) {
 
 }  // namespace
 
+Method usual_fit_method(const Config& training) {
+  return training.sums == SumsKind::masked ? Method::tree_newton : Method::automatic;
+}
+
 std::vector<Option> options_of(PeerConfig& config) {
   std::vector<Option> options = options_of(config.training);
   std::erase_if(options,
@@ -343,7 +347,7 @@ Result<PeerConfig> read_peer_config(const std::filesystem::path& path) {
   if (fits_formula(config)) {
     config.training.weighting = Weighting::sample;
     config.training.no_reference = true;
-    if (!places->contains("method")) config.training.method = Method::automatic;
+    if (!places->contains("method")) config.training.method = usual_fit_method(config.training);
     config.certify_links = true;
   }
   if (config.members == 0) config.members = 1 + config.neighbours.size();

@@ -69,6 +69,8 @@ struct PeerConfig {
 
 inline bool fits_formula(const PeerConfig& config) { return !config.fit.formula.empty(); }
 
+Method usual_fit_method(const Config& training);
+
 /// The keys of peer.toml, bound to `config`, which must outlive them.
 std::vector<Option> options_of(PeerConfig& config);
 

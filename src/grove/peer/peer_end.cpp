@@ -35,6 +35,11 @@ void PeerLoop::save(double now) {
     checkpoint.proofs[slot] = links_.proof_of(checkpoint.neighbours[slot]);
   if (folder_.save(std::move(checkpoint))) saved_at_ = now;
   last_save_ = now;
+  if (!fit_ || fit_->held() == fit_saved_) return;
+  if (const Status status = folder_.save_fit(fit_->save()); status)
+    fit_saved_ = fit_->held();
+  else
+    hooks_.log->error("fit.bin is not written: {}", status.error().text());
 }
 
 void PeerLoop::decide_end(double now) {

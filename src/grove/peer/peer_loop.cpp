@@ -177,13 +177,17 @@ void PeerLoop::follow_fit(double now) {
     outcome_ = PeerOutcome::changed;
     return;
   }
-  if (members_.phase() != v1::Member::STOPPED || agreed_answer_.size() == 0) return;
+  if (members_.phase() == v1::Member::STOPPED && agreed_answer_.size() > 0)
+    sum_inference(members_.run(), members_.live(now));
+}
+
+void PeerLoop::sum_inference(const std::string& run, const std::vector<std::string>& members) {
   ByteWriter about;
-  about.put_bytes(members_.run());
+  about.put_bytes(run);
   about.put(agreed_answer_);
   if (about.bytes() == fit_about_) return;
   fit_about_ = about.bytes();
-  fit_->begin_last_sum(fit_about_, members_.live(now),
+  fit_->begin_last_sum(fit_about_, members,
                        inference_numbers(config_.fit, problem_.fit->data.designs.front(),
                                          problem_.fit->data.model, agreed_answer_));
 }

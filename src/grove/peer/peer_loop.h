@@ -73,6 +73,7 @@ class PeerLoop {
   void merge_heartbeats(double now);
   v1::Heartbeat own_heartbeat(double now);
   void follow_fit(double now);
+  void sum_inference(const std::string& run, const std::vector<std::string>& members);
   bool may_end(double now) const;
   void keep_beating();
   void stop_beating();
@@ -129,8 +130,9 @@ class PeerLoop {
   std::uint64_t below_tolerance_since_ = 0;
   std::uint64_t published_epoch_ = 0;
   std::size_t events_logged_ = 0;
-  std::string fit_about_;  ///< of the sums of the inference that were begun last
-  Vector agreed_answer_;   ///< at the last agreement to stop
+  std::uint64_t fit_saved_ = 0;  ///< what the gossip held when it was saved last
+  std::string fit_about_;        ///< of the sums of the inference that were begun last
+  Vector agreed_answer_;         ///< at the last agreement to stop
   double agreed_residual_ = std::numeric_limits<double>::infinity();
   std::optional<AnswerCertificate> agreed_certificate_;
   std::map<std::string, double> last_connected_;  ///< neighbours, monotonic seconds

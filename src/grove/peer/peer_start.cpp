@@ -166,6 +166,7 @@ SavedPhase PeerLoop::resume(const Checkpoint& checkpoint) {
   agreed_answer_ = agent_->answer();
   agreed_residual_ = checkpoint.residual;
   agreed_certificate_ = certificate();
+  if (fit_) sum_inference(checkpoint.run, checkpoint.members);
   return checkpoint.phase;
 }
 

@@ -22,6 +22,10 @@ const std::string& value_of(const Schema& schema, const std::string& key) {
   return found == schema.end() ? absent : found->value;
 }
 
+bool has_encoding(const Schema& schema) {
+  return std::ranges::find(schema, encoding_key, &Setting::key) != schema.end();
+}
+
 bool same(const std::string& key, const std::string& a, const std::string& b) {
   if (a == b) return true;
   if (key != scale_per_row_key) return false;
@@ -60,14 +64,18 @@ std::string to_text(const Schema& schema) {
 }
 
 std::optional<SettingDifference> first_difference(const Schema& own, const Schema& other) {
+  const bool one_agrees = has_encoding(own) != has_encoding(other);
+  const auto skips = [&](const std::string& key, const std::string& value) {
+    return key == encoding_key || (one_agrees && key != formula_key && value == absent);
+  };
   for (const auto& [key, value] : own) {
     const std::string& theirs = value_of(other, key);
-    if (key == encoding_key || same(key, value, theirs)) continue;
+    if (skips(key, theirs) || same(key, value, theirs)) continue;
     if (key == columns_key) return column_difference(value, theirs);
     return SettingDifference{key, value, theirs};
   }
   for (const auto& [key, value] : other)
-    if (key != encoding_key && std::ranges::find(own, key, &Setting::key) == own.end())
+    if (!skips(key, value_of(own, key)) && std::ranges::find(own, key, &Setting::key) == own.end())
       return SettingDifference{key, absent, value};
   return std::nullopt;
 }

@@ -20,6 +20,7 @@ using Schema = std::vector<Setting>;
 /// The sum of samples determines this number, so that peers can compare it and learn no counts.
 inline constexpr std::string_view scale_per_row_key = "scale-per-row";
 inline constexpr std::string_view columns_key = "columns";
+inline constexpr std::string_view formula_key = "formula";
 /// The digest of how tables become numbers. Peers that differ in it alone exchange heartbeats, by
 /// which they come to agree, and no iterates.
 inline constexpr std::string_view encoding_key = "encoding";
@@ -29,7 +30,8 @@ std::string columns_value(const std::vector<std::string>& names);
 
 std::string to_text(const Schema& schema);
 
-/// The first setting that differs, but for the encoding. A column is named alone.
+/// The first setting that differs, but for the encoding. A peer that has
+/// none yet lacks settings that follow from it; they do not count. A column is named alone.
 struct SettingDifference {
   std::string key, own, other;
 };

@@ -80,6 +80,14 @@ Status StateFolder::write_model(const PeerConfig& config, const PeerProblem& pro
   return write_file_atomically(folder_ / "model.json", to_json(model).dump(1) + "\n");
 }
 
+Status StateFolder::save_fit(const std::string& bytes) const {
+  const auto path = folder_ / "fit.bin";
+  const int file =
+      ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);  // its permissions stay
+  if (file >= 0) ::close(file);
+  return write_file_atomically(path, bytes);
+}
+
 Status StateFolder::write_fit(const PeerConfig& config, const PeerProblem& problem,
                               const Vector& answer,
                               const std::optional<AnswerCertificate>& certificate,

@@ -34,6 +34,8 @@ class StateFolder {
 
   Status write_model(const PeerConfig& config, const PeerProblem& problem, const Vector& answer,
                      const std::optional<AnswerCertificate>& certificate) const;
+  /// What a fit's gossip saves; readable by the owner only.
+  Status save_fit(const std::string& bytes) const;
   /// Of a fit, with the total of the inference.
   Status write_fit(const PeerConfig& config, const PeerProblem& problem, const Vector& answer,
                    const std::optional<AnswerCertificate>& certificate,

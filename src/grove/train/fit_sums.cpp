@@ -37,9 +37,9 @@ constexpr std::size_t scalar_count = 10;
 
 template <class Sums>
 auto scalars_of(Sums& sums) {
-  return std::array{&sums.rows,       &sums.rows_with_weight, &sums.weight,     &sums.deviance,
-                    &sums.pearson,    &sums.log_likelihood,   &sums.log_weight, &sums.log_response,
-                    &sums.ratio,      &sums.log_mean};
+  return std::array{&sums.rows,    &sums.rows_with_weight, &sums.weight,     &sums.deviance,
+                    &sums.pearson, &sums.log_likelihood,   &sums.log_weight, &sums.log_response,
+                    &sums.ratio,   &sums.log_mean};
 }
 
 constexpr Index triangle_size(Index size) { return size * (size + 1) / 2; }
@@ -116,7 +116,8 @@ Vector pack(const NullSums& sums) {
 }
 
 NullSums unpack_null(const Vector& numbers) {
-  return {.sums = unpack(numbers.head(numbers.size() - 1), 1), .score = numbers[numbers.size() - 1]};
+  return {.sums = unpack(numbers.head(numbers.size() - 1), 1),
+          .score = numbers[numbers.size() - 1]};
 }
 
 }  // namespace grove
