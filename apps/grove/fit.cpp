@@ -244,8 +244,6 @@ std::string results_text(const FitSettings& settings, const FitResults& results)
 Status check_settings(const FitSettings& settings) {
   const FitOptions& options = settings.fit;
   if (Status status = check_outputs(settings.outputs, options.sites); !status) return status;
-  if (settings.config.runtime == RuntimeKind::mpi)
-    return Error{"--runtime", "fit runs in the simulator; expected simulator"};
   if (settings.config.agents_given && options.sites.size() > 1 &&
       settings.config.agents != options.sites.size())
     return Error{"--agents", fmt::format("one file is one agent: expected {}, found {}",
@@ -257,16 +255,23 @@ Status check_settings(const FitSettings& settings) {
 Result<int> run_fit(FitSettings& settings) {
   prepare_memory();
   settings.fit.table.has_header = !settings.no_header;
-  if (const Status status = check_settings(settings); !status) return status.error();
+  if (const Status status = all_ok(is_root() ? check_settings(settings) : success()); !status)
+    return status.error();
+  const bool agents_given = settings.config.agents_given;
+  settings.config.agents = std::max<std::uint64_t>(settings.config.agents, settings.fit.sites.size());
+  const auto cluster = place_run(settings.config);
+  if (!cluster) return cluster.error();
+  settings.config.agents_given = agents_given;
   Config reading = settings.config;
   if (settings.chooses()) reading.l1 = 1;  // the columns of a penalized fit
-  const auto data = read_fit_data(settings.fit, reading);
+  const auto data = read_fit_data(settings.fit, reading, *cluster);
   if (!data) return data.error();
-  const bool quiet = settings.outputs.quiet;
+  const bool quiet = settings.outputs.quiet || !is_root();
   if (!quiet)
     for (const std::string& note : data->notes) print_note(note);
-  const auto view = RunView::start(settings.outputs);
-  if (!view) return view.error();
+  auto view = is_root() ? RunView::start(settings.outputs) : std::unique_ptr<RunView>();
+  if (const Status status = all_ok(view ? success() : Status(view.error())); !status)
+    return status.error();
   watch_for_interrupts();
   const auto results = [&] {
     ProgressLine line(settings.config, "fit", quiet);
@@ -277,6 +282,7 @@ Result<int> run_fit(FitSettings& settings) {
     return find_fit(settings, *data, hooks);
   }();
   if (!results) return results.error();
+  if (!is_root()) return ok;
   if (Status status = write_outputs(settings, *data, *results); !status) return status.error();
   if (settings.outputs.json)
     print_result(json_text(to_json(results->fit.model)));

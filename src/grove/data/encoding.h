@@ -64,6 +64,7 @@ struct TableSummary {
   std::map<std::string, MeanSum> means;        ///< of the present numbers, by column
   std::map<std::string, std::size_t> missing;  ///< cells, by column
   LevelCounts response_levels;                 ///< at most `most_response_levels`
+  ResponseKind response = ResponseKind::number;
   bool response_is_text = false;
   double response_low = std::numeric_limits<double>::infinity();
   double response_high = -std::numeric_limits<double>::infinity();

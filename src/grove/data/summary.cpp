@@ -19,6 +19,7 @@ class Summarizer {
   Summarizer(const Table& table, const Formula& formula, const TableRoles& roles)
       : table_(table), formula_(formula), roles_(roles) {
     summary_.sites.push_back({.name = table.source});
+    summary_.response = roles.response;
   }
 
   Result<TableSummary> run() {

@@ -144,9 +144,9 @@ FitExchange FitAgreement::exchange() {
 }
 
 Result<std::vector<TableSummary>> FitAgreement::unite(const std::vector<TableSummary>& own) {
-  TableRoles roles = parts_.config.fit.roles;
-  roles.response = parts_.config.fit.family.response();
-  const std::string summary = to_json(own.front(), roles).dump();
+  nlohmann::json json = to_json(own.front());
+  json.erase("site");  // the name of a file
+  const std::string summary = json.dump();
   if (summary != summary_) parts_.gossip.set_summary(summary_ = summary);
   FitGossip& gossip = parts_.gossip;
   if (!pump_until([&] { return gossip.summaries().has_value(); }, forever))

@@ -273,6 +273,23 @@ TEST(FitBetweenPeers, SurvivesALateStartAndAKill) {
   network.expect_table_of(tables);
 }
 
+/// No row of p = c says no: the likelihood grows for ever.
+TEST(FitBetweenPeers, NamesSeparatedColumns) {
+  auto tables = usual_tables();
+  for (std::string& table : tables)
+    for (std::size_t at = 0; (at = table.find(",c\n", at)) != std::string::npos; at += 3) {
+      const std::size_t line = table.rfind('\n', at) + 1;
+      if (table.compare(line, 2, "no") == 0) table.replace(line, 2, "yes"), ++at;
+    }
+  const FitNetwork network(tables);
+  for (auto& peer : network.start_all()) {
+    const std::string said = peer->outcome();
+    EXPECT_NE(said.find("separated: the likelihood grows for ever along p[T.c]"),
+              std::string::npos)
+        << said;
+  }
+}
+
 /// The others have ended with the answer: what was saved is enough for the table.
 TEST(FitBetweenPeers, WritesItsModelAfterTheOthersHaveEnded) {
   const auto tables = usual_tables();

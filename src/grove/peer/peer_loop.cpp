@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/logger.h>
 
 #include "grove/peer/clock.h"
@@ -38,6 +39,36 @@ std::string event_text(const AgentEvent& event) {
   return "no_minimizer: the objective is flat while the coefficients grow";
 }
 
+/// Estimates of standardized columns beyond this are e^30 times the odds or the mean in a deviation:
+/// the likelihood grows for ever along them.
+constexpr double endless = 30;
+
+std::optional<Error> endless_growth(const PeerConfig& config, const AgreedFit& fit,
+                                    const Vector& x) {
+  const Config& training = config.training;
+  const Family& family = config.fit.family;
+  const bool penalized = training.l1 > 0 || training.l2 > 0 || training.regularizer ||
+                         std::isfinite(training.constraint.low) ||
+                         std::isfinite(training.constraint.high);
+  const Index features = fit.data.scaling.features(), blocks = fit.data.scaling.blocks;
+  if (penalized || family.link() == "identity" || !family.is_likelihood() || features == 0 ||
+      !(x.head(blocks * features).lpNorm<Eigen::Infinity>() > endless))
+    return std::nullopt;
+  std::vector<std::string> growing;
+  const std::vector<std::string> names = fit.data.column_names();
+  const double largest = x.head(blocks * features).lpNorm<Eigen::Infinity>();
+  for (Index k = 0; k < features; ++k)
+    for (Index block = 0; block < blocks; ++block)
+      if (std::abs(x[block * features + k]) > 0.1 * largest &&
+          (growing.empty() || growing.back() != names[static_cast<std::size_t>(k)]))
+        growing.push_back(names[static_cast<std::size_t>(k)]);
+  return Error{"formula",
+               fmt::format("the data is separated: the likelihood grows for ever along {}, so that "
+                           "these estimates are infinite; expected a penalty (l2 = 1e-3) or fewer "
+                           "terms",
+                           fmt::join(growing, ", "))};
+}
+
 }  // namespace
 
 Result<PeerEnd> PeerLoop::run() {
@@ -61,7 +92,9 @@ Result<PeerEnd> PeerLoop::run() {
     if (audit_ && audit_->has_failed()) outcome_ = PeerOutcome::unaudited;
   }
   stop_beating();
-  return finish();
+  auto end = finish();
+  if (fit_error_) return *fit_error_;
+  return end;
 }
 
 void PeerLoop::activate(double now) {
@@ -174,6 +207,11 @@ v1::Heartbeat PeerLoop::own_heartbeat(double now) {
 void PeerLoop::follow_fit(double now) {
   if (!fit_) return;
   if (fit_->changed()) {
+    outcome_ = PeerOutcome::changed;
+    return;
+  }
+  if (!certificate()) fit_error_ = endless_growth(config_, *problem_.fit, agent_->estimate());
+  if (fit_error_) {
     outcome_ = PeerOutcome::changed;
     return;
   }

@@ -66,9 +66,10 @@ json to_json(const TableSummary& summary, const TableRoles& roles) {
         !kind.text_site.empty() ? "text" : (!kind.number_site.empty() ? "number" : "none");
   for (const auto& [variable, counts] : summary.levels) levels[variable] = levels_json(counts);
   const bool out_of_unit = summary.response_low < 0 || summary.response_high > 1;
-  const bool fractions = roles.response == ResponseKind::two_classes && !summary.response_is_text &&
+  const bool fractions = summary.response == ResponseKind::two_classes && !summary.response_is_text &&
                          summary.response_levels.size() > 2 && !out_of_unit;
-  return {{"rows", site.rows},
+  return {{"site", site.name},
+          {"rows", site.rows},
           {"dropped", site.dropped},
           {"missing", site.missing},
           {"kinds", kinds},
@@ -76,7 +77,7 @@ json to_json(const TableSummary& summary, const TableRoles& roles) {
           {"classes", fractions ? json::object() : levels_json(summary.response_levels)},
           {"response_is_text", summary.response_is_text},
           {"fractions", fractions},
-          {"out_of_unit", roles.response == ResponseKind::two_classes && out_of_unit}};
+          {"out_of_unit", summary.response == ResponseKind::two_classes && out_of_unit}};
 }
 
 Result<TableSummary> table_summary_from_json(const json& from, const std::string& site) {

@@ -16,6 +16,12 @@ std::string forms_of(const std::vector<LossEntry>& losses) {
 Status set_loss(Loss& target, const std::vector<LossEntry>& losses, std::string_view given) {
   const std::size_t colon = std::min(given.find(':'), given.size());
   const auto found = std::ranges::find(losses, given.substr(0, colon), &LossEntry::name);
+  const std::string_view name = given.substr(0, colon);
+  if (found == losses.end() && (name == "multinomial" || name == "cox"))
+    return Error{"", fmt::format("{} is a family of grove fit, whose tables have classes and times "
+                                 "of events; expected grove fit FORMULA FILE --family {}, or one "
+                                 "of: {}",
+                                 name, name, forms_of(losses))};
   if (found == losses.end() || colon + 1 == given.size())
     return Error{"", fmt::format("'{}' is unknown; expected one of: {}", given, forms_of(losses))};
   auto loss = found->make(colon == given.size() ? "" : given.substr(colon + 1));

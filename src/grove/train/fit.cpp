@@ -9,6 +9,8 @@
 #include "grove/network/topology.h"
 #include "grove/problem/multinomial.h"
 #include "grove/record/version.h"
+#include "grove/runtime/cluster.h"
+#include "grove/setup/shared_instance.h"
 
 namespace grove {
 namespace {
@@ -62,20 +64,29 @@ Result<Instance> make_instance(const Config& config, const FitData& data,
   auto graph = make_graph(config.graph, config.agents, config.seed);
   if (!graph) return graph.error();
   Instance instance{.graph = std::move(*graph)};
-  instance.objectives = objectives;
+  if (data.cluster != nullptr) {
+    instance.own = agents_of(data.agents, data.cluster->rank(), data.cluster->size());
+    instance.objectives.resize(instance.own->first);
+  }
+  instance.objectives.insert(instance.objectives.end(), objectives.begin(), objectives.end());
+  instance.objectives.resize(data.agents);
   instance.features = data.scaling.blocks * data.scaling.features();
   instance.regularizer = regularizer_of(config, instance.features);
-  for (const Design& design : data.designs) instance.samples += design.samples.count();
+  instance.samples = data.moments.rows;
+  instance.initial = start;
+  if (data.cluster != nullptr) {
+    share(instance, *data.cluster);
+    return instance;
+  }
   std::vector<const Objective*> parts;
   for (const auto& objective : instance.objectives) parts.push_back(objective.get());
   instance.mean = make_mean_objective(std::move(parts), static_cast<int>(config.threads));
-  instance.initial = start;
   return instance;
 }
 
 Config network_config(const FitOptions& options, const Config& given, const FitData& data) {
   Config config = given;
-  config.agents = data.designs.size();
+  config.agents = data.agents;
   config.agents_given = true;
   config.weighting = Weighting::sample;
   config.intercept = data.model.intercept;
@@ -322,7 +333,7 @@ Result<NetworkSolution> solve_network(const FitOptions& options, const Config& g
   if (!instance) return instance.error();
   auto prepared = prepare(config, std::move(*instance));
   if (!prepared) return prepared.error();
-  auto record = run_prepared(config, *prepared, hooks);
+  auto record = run_prepared(config, *prepared, hooks, data.cluster);
   if (!record) return record.error();
   const Instance& laid_out = prepared->instance;
   NetworkSolution solution{.record = std::move(*record)};

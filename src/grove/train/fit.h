@@ -44,7 +44,8 @@ struct FitData {
   ColumnScaling scaling;
   InferenceModel model;
   FitExchange exchange;
-  std::size_t agents = 0;  ///< of the network
+  std::size_t agents = 0;      ///< of the network
+  Cluster* cluster = nullptr;  ///< of the processes; null: all agents are here
   std::vector<std::string> notes;
 
   std::vector<std::string> column_names() const;
@@ -52,7 +53,10 @@ struct FitData {
 
 /// Reads the tables and agrees on the encoding, from summaries of the sites alone. `config` says
 /// how many agents share a single file, and which penalties there are.
-Result<FitData> read_fit_data(const FitOptions& options, const Config& config);
+///
+/// With a cluster, all of a fit is collective: each process reads its block of the files.
+Result<FitData> read_fit_data(const FitOptions& options, const Config& config,
+                              Cluster* cluster = nullptr);
 
 /// The same for tables in memory, one for each site (make_table). With an exchange, `tables` are
 /// those of the sites here.

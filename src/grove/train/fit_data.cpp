@@ -8,6 +8,7 @@
 #include "grove/data/dataset.h"
 #include "grove/data/lines.h"
 #include "grove/data/partition.h"
+#include "grove/runtime/cluster.h"
 #include "grove/train/fit.h"
 
 namespace grove {
@@ -17,13 +18,16 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
+std::vector<std::string> columns_in(const Table& table, std::vector<std::string> names) {
+  std::erase_if(names, [&](const std::string& name) { return table.find(name) == nullptr; });
+  return names;
+}
+
 /// The columns that a formula may read, and `.` stand for.
 std::vector<std::string> usable_columns(const FitOptions& options, const Table& table) {
-  std::vector<std::string> names = table.names();
-  std::erase_if(names, [&](const std::string& name) {
-    return contains(options.ignore, name) ||
-           (!options.columns.empty() && !contains(options.columns, name));
-  });
+  std::vector<std::string> names =
+      options.columns.empty() ? table.names() : columns_in(table, options.columns);
+  std::erase_if(names, [&](const std::string& name) { return contains(options.ignore, name); });
   return names;
 }
 
@@ -85,11 +89,13 @@ void sum_means(const Formula& formula, const std::vector<TableSummary>& own,
 Result<TableSummary> network_summary(const std::vector<Table>& tables, const Formula& formula,
                                      const TableRoles& roles, const FitExchange& exchange) {
   std::vector<TableSummary> own;
+  Status read = success();
   for (const Table& table : tables) {
     auto one = summarize(table, formula, roles);
-    if (!one) return one.error();
-    own.push_back(std::move(*one));
+    if (one) own.push_back(std::move(*one));
+    if (read && !one) read = one.error();
   }
+  if (Status status = exchange.agree(read); !status) return status.error();
   const auto all = exchange.unite(own);
   if (!all) return all.error();
   TableSummary summary;
@@ -106,6 +112,16 @@ Status check_responses(const Family& family, const Table& table, const Design& d
       return Error{table.where(design.rows[static_cast<std::size_t>(k)]),
                    fmt::format("response of family {}: {}, found {}", family.name(), *complaint,
                                exact(design.samples.targets[k]))};
+  return success();
+}
+
+Status make_designs(const FitOptions& options, const std::vector<Table>& tables, FitData& data) {
+  for (const Table& table : tables) {
+    auto design = make_design(table, data.encoding);
+    if (!design) return design.error();
+    if (Status status = check_responses(options.family, table, *design); !status) return status;
+    data.designs.push_back(std::move(*design));
+  }
   return success();
 }
 
@@ -225,14 +241,33 @@ std::vector<std::string> FitData::column_names() const {
   return names;
 }
 
-Result<FitData> read_fit_data(const FitOptions& options, const Config& config) {
-  std::vector<Table> tables;
-  for (const std::string& path : options.sites) {
-    auto table = read_table(path, options.table);
-    if (!table) return table.error();
-    tables.push_back(std::move(*table));
+Result<FitData> read_fit_data(const FitOptions& options, const Config& config, Cluster* cluster) {
+  const auto sites = static_cast<std::uint32_t>(options.sites.size());
+  AgentRange here{0, sites};
+  FitExchange exchange = local_exchange();
+  if (cluster != nullptr) {
+    const auto processes = static_cast<std::uint32_t>(cluster->size());
+    if (sites < processes)
+      return Error{"sites", fmt::format("expected at least one file for each of the {} processes, "
+                                        "found {}",
+                                        processes, sites)};
+    if (options.formula.find('.') != std::string::npos && options.columns.empty())
+      if (const auto syntax = parse_syntax(options.formula); syntax && has_dot(*syntax))
+        return Error{"--columns", "missing; under MPI `.` stands for the columns listed here"};
+    here = agents_of(sites, cluster->rank(), cluster->size());
+    exchange = cluster_exchange(*cluster);
   }
-  return make_fit_data(options, config, tables);
+  std::vector<Table> tables;
+  Status read = success();
+  for (std::uint32_t k = here.first; k < here.last; ++k) {
+    auto table = read_table(options.sites[k], options.table);
+    if (table) tables.push_back(std::move(*table));
+    if (read && !table) read = table.error();
+  }
+  if (Status status = exchange.agree(read); !status) return status.error();
+  auto data = make_fit_data(options, config, tables, exchange);
+  if (data) data->cluster = cluster;
+  return data;
 }
 
 Result<FitData> make_fit_data(const FitOptions& options, const Config& config,
@@ -243,7 +278,8 @@ Result<FitData> make_fit_data(const FitOptions& options, const Config& config,
   for (const Table& table : tables)
     data.notes.insert(data.notes.end(), table.notes.begin(), table.notes.end());
   const auto formula = read_formula(options, tables);
-  if (!formula) return formula.error();
+  if (Status status = exchange.agree(formula ? success() : Status(formula.error())); !status)
+    return status.error();
   const bool survival = options.family.kind == Family::Kind::cox;
   if (survival != formula->response.event.has_value())
     return formula_error(options.formula, formula->response.expression.range,
@@ -260,13 +296,8 @@ Result<FitData> make_fit_data(const FitOptions& options, const Config& config,
                 .classes = static_cast<Index>(data.encoding.classes.size()),
                 .ties = options.ties,
                 .intercept = formula->intercept && !survival};
-  for (const Table& table : tables) {
-    auto design = make_design(table, data.encoding);
-    if (!design) return design.error();
-    if (Status status = check_responses(options.family, table, *design); !status)
-      return status.error();
-    data.designs.push_back(std::move(*design));
-  }
+  if (Status status = exchange.agree(make_designs(options, tables, data)); !status)
+    return status.error();
   for (const SiteSummary& site : summary->sites)
     data.sites.push_back({site.name, site.rows, site.dropped, site.missing});
   data.agents = data.sites.size();

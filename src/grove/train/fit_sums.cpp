@@ -4,6 +4,9 @@
 #include <array>
 #include <cmath>
 
+#include "grove/record/table_summary_json.h"
+#include "grove/runtime/cluster.h"
+
 namespace grove {
 namespace {
 
@@ -51,6 +54,34 @@ FitExchange local_exchange() {
             return own;
           },
           .sum = sum_in_order};
+}
+
+FitExchange cluster_exchange(Cluster& cluster) {
+  const auto unite =
+      [&cluster](std::vector<TableSummary> own) -> Result<std::vector<TableSummary>> {
+    nlohmann::json here = nlohmann::json::array();
+    for (const TableSummary& one : own) here.push_back(to_json(one));
+    std::vector<TableSummary> all;
+    for (int rank = 0; rank < cluster.size(); ++rank) {
+      std::string bytes = rank == cluster.rank() ? here.dump() : std::string();
+      cluster.broadcast(bytes, rank);
+      for (const nlohmann::json& one : nlohmann::json::parse(bytes)) {
+        auto summary = table_summary_from_json(one, one.at("site").get<std::string>());
+        if (!summary) return summary.error();
+        all.push_back(std::move(*summary));
+      }
+    }
+    return all;
+  };
+  const auto sum = [&cluster](const std::vector<Vector>& own) {
+    Vector total = Vector::Zero(own.front().size());
+    cluster.ordered_sum({total.data(), static_cast<std::size_t>(total.size())}, [&] {
+      for (const Vector& part : own) total += part;
+    });
+    return total;
+  };
+  const auto agree = [&cluster](const Status& own) { return first_error(cluster, own); };
+  return {.unite = unite, .sum = sum, .agree = agree};
 }
 
 Vector sum_in_order(const std::vector<Vector>& parts) {
