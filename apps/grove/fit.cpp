@@ -248,6 +248,12 @@ Status check_settings(const FitSettings& settings) {
       settings.config.agents != options.sites.size())
     return Error{"--agents", fmt::format("one file is one agent: expected {}, found {}",
                                          options.sites.size(), settings.config.agents)};
+  const FitPicture picture = picture_of(settings);
+  if (settings.config.runtime == RuntimeKind::mpi && !settings.outputs.plot.empty() &&
+      picture == FitPicture::forest)
+    return Error{"--plot-of",
+                 "a forest plot needs the tables of all sites in one process; expected "
+                 "convergence under MPI"};
   if (settings.folds == 1) return Error{"--cv", "expected at least 2 folds"};
   return success();
 }
@@ -258,7 +264,8 @@ Result<int> run_fit(FitSettings& settings) {
   if (const Status status = all_ok(is_root() ? check_settings(settings) : success()); !status)
     return status.error();
   const bool agents_given = settings.config.agents_given;
-  settings.config.agents = std::max<std::uint64_t>(settings.config.agents, settings.fit.sites.size());
+  settings.config.agents =
+      std::max<std::uint64_t>(settings.config.agents, settings.fit.sites.size());
   const auto cluster = place_run(settings.config);
   if (!cluster) return cluster.error();
   settings.config.agents_given = agents_given;

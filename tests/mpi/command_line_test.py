@@ -58,6 +58,36 @@ class CommandLine(unittest.TestCase):
     def errors(self, result):
         return [line for line in result.stderr.splitlines() if line.startswith("grove:")]
 
+
+    def tables(self):
+        """Four sites; y is 0 or 1."""
+        files = []
+        for site in range(4):
+            rows = "".join(f"{(7 * k * k + 3 * k + site) % 5 % 2},{k % 13 + site},{'abc'[k % 3]}\n"
+                           for k in range(30))
+            files.append(self.file(f"site{site}.csv"))
+            pathlib.Path(files[-1]).write_text("y,x,p\n" + rows)
+        return files
+
+    def test_a_fit_has_the_bits_of_the_simulator(self):
+        for family in ("binomial", "poisson"):
+            options = ["y ~ x + p", *self.tables(), "--family", family, "--quiet", "--robust"]
+            alone, together = self.file("alone.json"), self.file("together.json")
+            one = simulate(*options, "--model", alone, command="fit")
+            self.assertEqual(one.returncode, 0, one.stderr)
+            for processes in (2, 3):
+                many = mpirun(processes, *options, "--model", together, command="fit")
+                self.assertEqual(many.returncode, 0, many.stderr)
+                self.assertEqual(read(alone), read(together))
+
+    def test_a_fit_names_the_site_that_cannot_take_part(self):
+        tables = self.tables()
+        pathlib.Path(tables[3]).write_text("y,x,p\n1,2,a\n0,oops,b\n1,3,a\n")
+        result = mpirun(2, "y ~ x", *tables, "--family", "binomial", command="fit")
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(len(self.errors(result)), 1, result.stderr)
+        self.assertIn("site3.csv:3", result.stderr)
+
     def test_record_is_that_of_the_simulator_and_printed_once(self):
         one = simulate(*SMALL, "--record", self.file("one.json"))
         three = mpirun(3, *SMALL, "--record", self.file("three.json"))

@@ -59,9 +59,8 @@ std::vector<std::string> rows_of(std::size_t count) {
     const double x = 50 + 10 * random.normal();
     const int p = static_cast<int>(3 * random.uniform());
     const double eta = 0.05 * (x - 50) + 0.5 * p - 0.5;
-    rows.push_back(fmt::format("{},{:.4f},{}\n",
-                               random.uniform() < 1 / (1 + std::exp(-eta)) ? "yes" : "no", x,
-                               "abc"[p]));
+    rows.push_back(fmt::format(
+        "{},{:.4f},{}\n", random.uniform() < 1 / (1 + std::exp(-eta)) ? "yes" : "no", x, "abc"[p]));
   }
   return rows;
 }
@@ -284,8 +283,7 @@ TEST(FitBetweenPeers, NamesSeparatedColumns) {
   const FitNetwork network(tables);
   for (auto& peer : network.start_all()) {
     const std::string said = peer->outcome();
-    EXPECT_NE(said.find("separated: the likelihood grows for ever along p[T.c]"),
-              std::string::npos)
+    EXPECT_NE(said.find("separated: the likelihood grows for ever along p[T.c]"), std::string::npos)
         << said;
   }
 }

@@ -39,8 +39,8 @@ std::string event_text(const AgentEvent& event) {
   return "no_minimizer: the objective is flat while the coefficients grow";
 }
 
-/// Estimates of standardized columns beyond this are e^30 times the odds or the mean in a deviation:
-/// the likelihood grows for ever along them.
+/// Estimates of standardized columns beyond this are e^30 times the odds or the mean in a
+/// deviation: the likelihood grows for ever along them.
 constexpr double endless = 30;
 
 std::optional<Error> endless_growth(const PeerConfig& config, const AgreedFit& fit,

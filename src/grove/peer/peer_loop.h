@@ -131,9 +131,9 @@ class PeerLoop {
   std::uint64_t published_epoch_ = 0;
   std::size_t events_logged_ = 0;
   std::optional<Error> fit_error_;  ///< the same at all members
-  std::uint64_t fit_saved_ = 0;  ///< what the gossip held when it was saved last
-  std::string fit_about_;        ///< of the sums of the inference that were begun last
-  Vector agreed_answer_;         ///< at the last agreement to stop
+  std::uint64_t fit_saved_ = 0;     ///< what the gossip held when it was saved last
+  std::string fit_about_;           ///< of the sums of the inference that were begun last
+  Vector agreed_answer_;            ///< at the last agreement to stop
   double agreed_residual_ = std::numeric_limits<double>::infinity();
   std::optional<AnswerCertificate> agreed_certificate_;
   std::map<std::string, double> last_connected_;  ///< neighbours, monotonic seconds

@@ -66,8 +66,9 @@ json to_json(const TableSummary& summary, const TableRoles& roles) {
         !kind.text_site.empty() ? "text" : (!kind.number_site.empty() ? "number" : "none");
   for (const auto& [variable, counts] : summary.levels) levels[variable] = levels_json(counts);
   const bool out_of_unit = summary.response_low < 0 || summary.response_high > 1;
-  const bool fractions = summary.response == ResponseKind::two_classes && !summary.response_is_text &&
-                         summary.response_levels.size() > 2 && !out_of_unit;
+  const bool fractions = summary.response == ResponseKind::two_classes &&
+                         !summary.response_is_text && summary.response_levels.size() > 2 &&
+                         !out_of_unit;
   return {{"site", site.name},
           {"rows", site.rows},
           {"dropped", site.dropped},

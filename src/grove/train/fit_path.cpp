@@ -146,10 +146,12 @@ Result<FitPath> fit_path(const FitOptions& options, const Config& config, const 
 Result<CrossValidation> cross_validate(const FitOptions& options, const Config& config,
                                        const FitData& data, const std::vector<double>& weights,
                                        std::size_t folds, const RunHooks& hooks) {
+  Status rows = success();
   for (const Design& design : data.designs)
-    if (design.samples.count() < 2)
-      return Error{"--cv", fmt::format("{} has one row; expected at least two to leave one out",
+    if (rows && design.samples.count() < 2)
+      rows = Error{"--cv", fmt::format("{} has one row; expected at least two to leave one out",
                                        design.site)};
+  if (Status status = data.exchange.agree(rows); !status) return status.error();
   CrossValidation result{.folds = folds, .l1 = weights};
   std::vector<std::vector<double>> scores(folds);
   std::vector<double> sizes(folds);
