@@ -14,7 +14,8 @@ namespace grove {
 /// One broadcast per round, or one message per edge, which tolerates loss and delay.
 enum class LinkKind { broadcast, edge };
 
-enum class LinkWeightShape { scalar, diagonal, low_rank, full };
+/// `sparse` is a kind of its own (SparseWeight), for problems of many coefficients.
+enum class LinkWeightShape { scalar, diagonal, low_rank, full, sparse };
 
 /// The form in which agents publish their link weights.
 struct LinkWeightForm {

@@ -141,6 +141,8 @@ v1::LinkWeight::Kind kind_of(LinkWeightShape shape) {
       return v1::LinkWeight::DIAGONAL;
     case LinkWeightShape::low_rank:
       return v1::LinkWeight::LOW_RANK;
+    case LinkWeightShape::sparse:
+      return v1::LinkWeight::SPARSE;
     case LinkWeightShape::full:
       break;
   }
