@@ -9,6 +9,8 @@ namespace grove {
 namespace {
 
 constexpr Index most_conjugate_steps = 500;
+constexpr Index fewest_iterated = 100;  ///< free coordinates, where M is stored
+constexpr double rough_share = 1e-6;    ///< of a residual: to less, factorizations are faster
 
 /// How far a prox step of length 1 goes beyond the kink or bound at which x_k is; infinite where it
 /// is at none.
@@ -176,24 +178,30 @@ void RestrictedHessian::sweep(const Regularizer& regularizer, Vector& point, Vec
 
 void RestrictedHessian::solve(const std::vector<Index>& free_set, const Vector& right,
                               double tolerance, Vector& p) const {
-  if (!stored()) return iterate(free_set, right, tolerance, p);
   const auto size = static_cast<Index>(free_set.size());
+  if (!stored()) {
+    iterate(free_set, right, tolerance, most_conjugate_steps, p);
+    return;
+  }
+  // A factorization takes as long as a third as many products as it has rows.
+  const bool rough = size >= fewest_iterated && tolerance >= rough_share * right.norm();
+  if (rough && iterate(free_set, right, tolerance, size / 6, p)) return;
   Matrix factor(size, size);
   Vector packed;
   factorize(matrix_, free_set, factor);
   solve_factored(factor, free_set, right, packed, p);
 }
 
-/// Conjugate gradients, scaled by the diagonal.
-void RestrictedHessian::iterate(const std::vector<Index>& free_set, const Vector& right,
-                                double tolerance, Vector& p) const {
+/// Conjugate gradients, scaled by the diagonal. False: too many steps.
+bool RestrictedHessian::iterate(const std::vector<Index>& free_set, const Vector& right,
+                                double tolerance, Index most_steps, Vector& p) const {
   Vector inverse = Vector::Zero(right.size());
   for (const Index k : free_set) inverse[k] = 1 / whole_diagonal_[k];
   p.setZero(right.size());
   Vector residual = (inverse.array() > 0).select(right, 0.0), product;
   Vector scaled = inverse.cwiseProduct(residual), direction = scaled;
   double squares = residual.dot(scaled);
-  for (Index k = 0; k < most_conjugate_steps && residual.norm() > tolerance; ++k) {
+  for (Index k = 0; k < most_steps && residual.norm() > tolerance; ++k) {
     times(direction, product);
     const double curvature = direction.dot(product);
     if (!(curvature > 0)) break;
@@ -205,6 +213,7 @@ void RestrictedHessian::iterate(const std::vector<Index>& free_set, const Vector
     direction = scaled + (next / squares) * direction;
     squares = next;
   }
+  return residual.norm() <= tolerance;
 }
 
 }  // namespace grove

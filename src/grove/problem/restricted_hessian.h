@@ -53,8 +53,8 @@ class RestrictedHessian final : public ModelHessian {
   bool stored() const { return matrix_.size() > 0; }
   void store();
   void by_columns();
-  void iterate(const std::vector<Index>& free_set, const Vector& right, double tolerance,
-               Vector& p) const;
+  bool iterate(const std::vector<Index>& free_set, const Vector& right, double tolerance,
+               Index most_steps, Vector& p) const;
 
   const RestrictedRows& rows_;
   const Vector& diagonal_;
