@@ -7,6 +7,7 @@
 
 #include <Eigen/Eigenvalues>
 
+#include "grove/coupling/sparse_weight.h"
 #include "grove/problem/symmetric.h"
 
 namespace grove {
@@ -49,7 +50,10 @@ std::size_t LinkWeightForm::numbers(Index dimension) const {
       return size_of(dimension);
     case LinkWeightShape::low_rank:
       return size_of(1 + rank + rank * dimension);
-    case LinkWeightShape::sparse:
+    case LinkWeightShape::sparse: {
+      const std::size_t support = SparseWeight::largest_support(dimension);
+      return 1 + size_of(dimension) / sizeof(float) + 1 + support + support * (support + 1) / 2;
+    }
     case LinkWeightShape::full:
       break;
   }

@@ -23,12 +23,6 @@ constexpr std::uint64_t earliest = 2, latest = 8;  ///< activation of the first 
 constexpr double new_support = 0.02;     ///< share that calls for a new block
 constexpr std::uint64_t longest_silence = 4;  ///< activations between looks without news
 
-/// Coordinates that a block may have.
-std::size_t largest_support(Index dimension) {
-  const double most = std::min(1000.0, 4 * std::sqrt(static_cast<double>(dimension)));
-  return static_cast<std::size_t>(std::max(200.0, most));
-}
-
 std::vector<std::uint32_t> nonzeros(const Vector& x) {
   std::vector<std::uint32_t> result;
   for (Index k = 0; k < x.size(); ++k)
@@ -90,7 +84,7 @@ bool SparsePublisher::observe_step(const Vector& step, double network_depth, Spa
 
 /// The agent's non-zeros, then those that most neighbours have in their blocks.
 std::vector<std::uint32_t> SparsePublisher::support_of(const SparseWeightInputs& inputs) const {
-  const std::size_t most = largest_support(inputs.x.size());
+  const std::size_t most = SparseWeight::largest_support(inputs.x.size());
   std::map<std::uint32_t, std::size_t> votes;
   for (const std::uint32_t k : nonzeros(inputs.x)) votes[k] += inputs.links.neighbours();
   for (std::size_t slot = 0; slot < inputs.links.neighbours(); ++slot)

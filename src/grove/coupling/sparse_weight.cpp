@@ -22,6 +22,11 @@ void hash(const void* data, std::size_t bytes, std::uint32_t& value) {
 
 }  // namespace
 
+std::size_t SparseWeight::largest_support(Index dimension) {
+  const double most = std::min(1000.0, 4 * std::sqrt(static_cast<double>(dimension)));
+  return static_cast<std::size_t>(std::max(200.0, most));
+}
+
 double SparseWeight::step_down(std::uint8_t code) {
   static const std::array<double, code_count> table = [] {
     std::array<double, code_count> result{};
@@ -57,6 +62,7 @@ SparseWeight SparseWeight::from_message(Index dimension, std::span<const float> 
                                         const SparseFields& fields) {
   SparseWeight result;
   if (static_cast<Index>(fields.codes.size()) != dimension ||
+      fields.support.size() > largest_support(dimension) ||
       numbers.size() != 1 + packed_size(fields.support.size()))
     return result;
   for (std::size_t k = 0; k < fields.support.size(); ++k)

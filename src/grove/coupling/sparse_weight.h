@@ -26,6 +26,8 @@ class SparseWeight {
   static bool is_positive_definite(Index dimension, std::span<const float> numbers,
                                    const SparseFields& fields);
   double mean_diagonal() const;
+  /// Coordinates that a support may have.
+  static std::size_t largest_support(Index dimension);
 
   bool known() const { return !codes_.empty(); }
   const std::vector<std::uint32_t>& support() const { return support_; }

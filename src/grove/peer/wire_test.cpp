@@ -94,7 +94,7 @@ TEST(Iterate, IsExactAsDoublesAndRoundedAsFloats) {
   std::vector<double> widened;
   v1::Iterate iterate;
   const auto back = [&] {
-    const auto vector = decode(iterate, widened).vector;
+    const auto vector = decode(iterate, LinkShape(3), widened).vector;
     return std::vector<double>(vector.begin(), vector.end());
   };
   const Message message = message_of(3, values);
@@ -154,7 +154,7 @@ TEST(LinkWeightOnTheWire, IsExactInEveryForm) {
       EXPECT_FALSE(validate(iterate, message.expected()));
       EXPECT_FALSE(validate(iterate.weights().update(), message.shape));
       std::vector<double> buffer;
-      const Message decoded = decode(iterate, buffer), original = message.message();
+      const Message decoded = decode(iterate, message.shape, buffer), original = message.message();
       EXPECT_EQ(decoded.sequence, original.sequence);
       EXPECT_EQ(decoded.hops, original.hops);
       EXPECT_EQ(decoded.weights, original.weights);
