@@ -23,7 +23,8 @@ struct LinkWeightForm {
   Index rank = 0;  ///< number of eigenpairs; of low_rank only
 
   bool operator==(const LinkWeightForm&) const = default;
-  /// Single-precision numbers of one weight; of a sparse one, at most, what its codes take included.
+  /// Single-precision numbers of one weight; of a sparse one, at most, what its codes take
+  /// included.
   std::size_t numbers(Index dimension) const;
 };
 

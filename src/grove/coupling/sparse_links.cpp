@@ -24,8 +24,8 @@ SparseLinks::SparseLinks(Index dimension, double relaxation, std::size_t neighbo
       links_(neighbours) {}
 
 void SparseLinks::touch(const std::vector<std::uint32_t>& ascending) {
-  const bool known = std::ranges::all_of(
-      ascending, [this](std::uint32_t k) { return places_[k] >= 0; });
+  const bool known =
+      std::ranges::all_of(ascending, [this](std::uint32_t k) { return places_[k] >= 0; });
   if (known) return;
   std::vector<std::uint32_t> all;
   all.reserve(touched_.size() + ascending.size());
@@ -92,7 +92,8 @@ void SparseLinks::add_weight_product(const SparseWeight& weight, double factor, 
   const auto& support = weight.support();
   if (support.empty()) return;
   Vector part(std::ssize(support)), product = Vector::Zero(std::ssize(support));
-  for (Index k = 0; k < part.size(); ++k) part[k] = v[places_[support[static_cast<std::size_t>(k)]]];
+  for (Index k = 0; k < part.size(); ++k)
+    part[k] = v[places_[support[static_cast<std::size_t>(k)]]];
   add_packed_product(weight.block(), factor, part, product);
   for (Index k = 0; k < part.size(); ++k)
     result[places_[support[static_cast<std::size_t>(k)]]] += product[k];

@@ -98,7 +98,7 @@ class SparseLinks {
   Vector sum_diagonal() const;  ///< of touched coordinates
 
   Index dimension_;
-  double share_;  ///< relaxation/2
+  double share_;                        ///< relaxation/2
   std::vector<std::uint32_t> touched_;  ///< ascending
   std::vector<std::int32_t> places_;    ///< of all coordinates among the touched, or -1
   SparseWeight own_, next_;             ///< C_i, and the one that follows it

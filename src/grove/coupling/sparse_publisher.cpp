@@ -18,10 +18,10 @@ using namespace publishing;
 /// By which share blocks shrink off the diagonal, in the first publications: early Hessians are
 /// far from those at the optimum.
 constexpr std::array<double, 3> shrinkage{0.03, 0.01, 0.003};
-constexpr double stable_support = 0.1;   ///< share of non-zeros that may change in a step
+constexpr double stable_support = 0.1;             ///< share of non-zeros that may change in a step
 constexpr std::uint64_t earliest = 2, latest = 8;  ///< activation of the first block
-constexpr double new_support = 0.02;     ///< share that calls for a new block
-constexpr std::uint64_t longest_silence = 4;  ///< activations between looks without news
+constexpr double new_support = 0.02;               ///< share that calls for a new block
+constexpr std::uint64_t longest_silence = 4;       ///< activations between looks without news
 
 std::vector<std::uint32_t> nonzeros(const Vector& x) {
   std::vector<std::uint32_t> result;
@@ -57,9 +57,8 @@ void add_weight_on(const SparseWeight& weight, const std::vector<std::uint32_t>&
                    Matrix& lower) {
   for (Index k = 0; k < std::ssize(on); ++k)
     lower(k, k) += factor * weight.coded(on[static_cast<std::size_t>(k)]);
-  visit_block(weight, on, [&](Index row, Index column, double value) {
-    lower(row, column) += factor * value;
-  });
+  visit_block(weight, on,
+              [&](Index row, Index column, double value) { lower(row, column) += factor * value; });
 }
 
 }  // namespace
@@ -111,8 +110,7 @@ SparsePublisher::Candidate SparsePublisher::make(const SparseWeightInputs& input
   result.diagonal.resize(x.size());
   for (Index k = 0; k < x.size(); ++k) {
     const double l1 = k < r.regularized && x[k] == 0 ? r.l1_at(k) : 0;
-    result.diagonal[k] =
-        factor * (h[k] + ridge_share * (h[k] > 0 ? h[k] : usual) + at_zero * l1);
+    result.diagonal[k] = factor * (h[k] + ridge_share * (h[k] > 0 ? h[k] : usual) + at_zero * l1);
   }
   if (block) {
     result.support = support_of(inputs);
@@ -174,10 +172,9 @@ bool SparsePublisher::has_drifted(const SparseWeightInputs& inputs) const {
     at.push_back(std::ranges::lower_bound(now.support, k) - now.support.begin());
   for (Index column = 0; column < size; ++column)
     for (Index row = column; row < size; ++row)
-      after(row, column) =
-          row == column ? now.diagonal[common[static_cast<std::size_t>(row)]]
-                        : now.block(at[static_cast<std::size_t>(row)],
-                                    at[static_cast<std::size_t>(column)]);
+      after(row, column) = row == column ? now.diagonal[common[static_cast<std::size_t>(row)]]
+                                         : now.block(at[static_cast<std::size_t>(row)],
+                                                     at[static_cast<std::size_t>(column)]);
   const double limit =
       first_drift_limit * std::max(1.0, static_cast<double>(blocks_) / usual_refreshes);
   combine_lower(limit, before, -1, after, difference);
@@ -209,8 +206,8 @@ bool SparsePublisher::due(const SparseWeightInputs& inputs) {
 }
 
 SparseWeight SparsePublisher::next(const SparseWeightInputs& inputs) {
-  const bool block = times_published_ >= 2 && shares_block(inputs) &&
-                     (blocks_ > 0 || activations_ > earliest);
+  const bool block =
+      times_published_ >= 2 && shares_block(inputs) && (blocks_ > 0 || activations_ > earliest);
   Candidate own = make(inputs, block);
   if (const double mean = own.diagonal.mean(); mean > largest_) {
     own.diagonal *= largest_ / mean;

@@ -47,8 +47,8 @@ SparseWeight::SparseWeight(const Vector& diagonal, std::vector<std::uint32_t> su
   codes_.resize(static_cast<std::size_t>(diagonal.size()));
   for (Index k = 0; k < diagonal.size(); ++k) {
     const double steps = std::floor(-steps_an_octave * std::log2(diagonal[k] / largest));
-    codes_[static_cast<std::size_t>(k)] =
-        static_cast<std::uint8_t>(std::clamp<double>(steps, 0, code_count - 1));
+    codes_[static_cast<std::size_t>(k)] =  // 0 of what is not finite
+        steps > 0 ? static_cast<std::uint8_t>(std::min<double>(steps, code_count - 1)) : 0;
   }
   for (Index column = 0; column < std::ssize(support_); ++column) {
     const auto k = static_cast<Index>(support_[static_cast<std::size_t>(column)]);
@@ -89,8 +89,7 @@ bool SparseWeight::is_positive_definite(Index dimension, std::span<const float> 
   for (Index column = 0; column < size; ++column)
     for (Index row = column; row < size; ++row) lower(row, column) = static_cast<double>(*number++);
   for (Index k = 0; k < size; ++k)
-    lower(k, k) +=
-        weight.coded(static_cast<Index>(weight.support_[static_cast<std::size_t>(k)]));
+    lower(k, k) += weight.coded(static_cast<Index>(weight.support_[static_cast<std::size_t>(k)]));
   return factorize_cholesky(lower);
 }
 

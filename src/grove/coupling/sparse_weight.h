@@ -35,7 +35,9 @@ class SparseWeight {
   std::span<const std::uint8_t> codes() const { return codes_; }
 
   /// c_k: off the support, the entry of the diagonal.
-  double coded(Index k) const { return numbers_[0] * step_down(codes_[static_cast<std::size_t>(k)]); }
+  double coded(Index k) const {
+    return numbers_[0] * step_down(codes_[static_cast<std::size_t>(k)]);
+  }
   std::span<const float> block() const { return std::span(numbers_).subspan(1); }
 
   std::uint32_t digest() const;

@@ -132,9 +132,9 @@ void SparseDruidAgent::local_update(ActiveNewton& newton, const Activation& acti
   links_.add_gradient(x_, linear);
   LinksTerm term(links_, options_.prox + (context_.neighbours.empty() ? lone_ridge_ : 0));
   const bool until_quadratic = std::get<ProximalNewtonSteps>(options_.solver).stop_when_quadratic;
-  count(newton.minimize(
-      {*context_.objective, context_.regularizer, x_, linear, term},
-      {.steps = activation.local_steps, .stop_when_quadratic = until_quadratic}, point));
+  count(newton.minimize({*context_.objective, context_.regularizer, x_, linear, term},
+                        {.steps = activation.local_steps, .stop_when_quadratic = until_quadratic},
+                        point));
   Vector& step = linear;  // no longer needed
   step = point - x_;
   step_length_ = step.norm();
@@ -142,8 +142,7 @@ void SparseDruidAgent::local_update(ActiveNewton& newton, const Activation& acti
   touch_support();
   const bool raise = publisher_.observe_step(step, depth_.depth(), links_);
   if (raise)
-    events_.push_back(
-        {activation.round, AgentEvent::Kind::raised_links, publisher_.raised_by()});
+    events_.push_back({activation.round, AgentEvent::Kind::raised_links, publisher_.raised_by()});
   with_inputs(newton, [&](const SparseWeightInputs& inputs) {
     if (publisher_.due(inputs) || raise || links_.rolled_back())
       links_.publish(publisher_.next(inputs), activation.round);

@@ -187,8 +187,8 @@ std::optional<Violation> validate(const v1::Iterate& iterate, const ExpectedIter
   const bool no_vector = !expected.shape.vectors ||
                          (iterate.has_weights() && iterate.weights().receiver_version() < 0);
   if (auto violation = validate_indices(iterate, expected)) return violation;
-  const int whole = expected.shape.sparse() ? iterate.indices_size()
-                                            : static_cast<int>(expected.shape.dimension);
+  const int whole =
+      expected.shape.sparse() ? iterate.indices_size() : static_cast<int>(expected.shape.dimension);
   const int size = no_vector ? 0 : whole;
   const int doubles = expected.float32 ? 0 : size, floats = expected.float32 ? size : 0;
   if (iterate.vector_size() != doubles || iterate.rounded_vector_size() != floats)
@@ -341,7 +341,8 @@ std::size_t number_bytes(const LinkShape& shape) {
   constexpr std::size_t index = 5;  // as a varint, at most
   const std::size_t weight =
       shape.weight ? shape.weight->numbers(shape.dimension) * sizeof(float) : 0;
-  return static_cast<std::size_t>(shape.dimension) * (sizeof(double) + (shape.sparse() ? index : 0)) +
+  return static_cast<std::size_t>(shape.dimension) *
+             (sizeof(double) + (shape.sparse() ? index : 0)) +
          weight;
 }
 

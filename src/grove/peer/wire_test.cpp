@@ -193,9 +193,8 @@ TEST(SparseWeightOnTheWire, IsExactAndChecked) {
             RejectReason::absurd_sequence);
   EXPECT_EQ(reason_when([](auto& i) { i.mutable_weights()->mutable_update()->set_codes("x"); }),
             RejectReason::wrong_dimension);
-  EXPECT_EQ(
-      reason_when([](auto& i) { i.mutable_weights()->mutable_update()->set_numbers(2, 9); }),
-      RejectReason::wrong_link_weight);
+  EXPECT_EQ(reason_when([](auto& i) { i.mutable_weights()->mutable_update()->set_numbers(2, 9); }),
+            RejectReason::wrong_link_weight);
 }
 
 TEST(LinkWeightOnTheWire, IsExactInEveryForm) {

@@ -33,9 +33,7 @@ class DiagonalTerm final : public ActiveTerm {
  public:
   explicit DiagonalTerm(const Vector& q) : q_(q) {}
   double diagonal(Index k) const override { return q_[k]; }
-  void add_product(const Vector& v, Vector& result) const override {
-    result += q_.cwiseProduct(v);
-  }
+  void add_product(const Vector& v, Vector& result) const override { result += q_.cwiseProduct(v); }
 
  private:
   const Vector& q_;
@@ -53,7 +51,7 @@ struct ActiveModel {
 struct ActiveBudget {
   int steps = 1;
   bool stop_when_quadratic = false;  ///< after a step that decreased the model as predicted
-  double decrease = 0;    ///< stop when a step predicts less than this share of the first decrease
+  double decrease = 0;     ///< stop when a step predicts less than this share of the first decrease
   double accuracy = 1e-2;  ///< of a step: share of the residual that it leaves
 };
 
@@ -90,11 +88,11 @@ class ActiveNewton {
   Matrix block_;
   QuadraticScratch quadratic_;
   ObjectiveScratch scratch_;
-  Vector smooth_;             ///< gradient of the model's smooth part at the point
+  Vector smooth_;  ///< gradient of the model's smooth part at the point
   Vector displacement_, displacement_product_;  ///< from the anchor, and Q times it
-  Vector step_, product_;     ///< of the proposal: and Q times it
-  Vector target_, trial_;     ///< on all coordinates
-  Vector center_, slope_, diagonal_;  ///< on the active ones
+  Vector step_, product_;                       ///< of the proposal: and Q times it
+  Vector target_, trial_;                       ///< on all coordinates
+  Vector center_, slope_, diagonal_;            ///< on the active ones
 };
 
 }  // namespace grove

@@ -4,8 +4,8 @@
 
 #include "grove/problem/objective.h"
 #include "grove/problem/quadratic_model.h"
-#include "grove/problem/restricted_model.h"
 #include "grove/problem/regularizer.h"
+#include "grove/problem/restricted_model.h"
 
 namespace grove {
 

@@ -92,8 +92,7 @@ class MeanObjective final : public Objective {
     return true;
   }
 
-  bool hessian_diagonal(std::span<const double> second_derivatives,
-                        Vector& result) const override {
+  bool hessian_diagonal(std::span<const double> second_derivatives, Vector& result) const override {
     result.setZero(dimension());
     Vector part;
     for (std::size_t k = 0; k < parts_.size(); ++k) {

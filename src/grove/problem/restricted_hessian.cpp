@@ -40,8 +40,8 @@ void ActiveSet::find(const Vector& x, const Vector& gradient, const Regularizer&
   }
   const auto most = static_cast<std::size_t>(most_new);
   if (candidates_.size() > most) {
-    std::nth_element(candidates_.begin(),
-                     candidates_.begin() + static_cast<std::ptrdiff_t>(most), candidates_.end());
+    std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(most),
+                     candidates_.end());
     candidates_.resize(most);
   }
   for (const auto& [pull, k] : candidates_) members_.push_back(k);

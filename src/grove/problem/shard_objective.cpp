@@ -136,8 +136,7 @@ class ShardObjective final : public Objective {
     return true;
   }
 
-  bool hessian_diagonal(std::span<const double> second_derivatives,
-                        Vector& result) const override {
+  bool hessian_diagonal(std::span<const double> second_derivatives, Vector& result) const override {
     result.setZero(dimension_);
     std::visit(
         [&](const auto& shard) {

@@ -147,11 +147,13 @@ std::optional<Safeguard> safeguard_of(const Config& config, const Instance& inst
 /// Sparse weights restrict Hessians to a few coordinates.
 Status check_sparse_weights(const Config& config, const Instance& instance) {
   if (!instance.own_objective().restricts())
-    return Error{"--penalty", "sparse needs a loss of one margin for each sample; expected another "
-                              "form"};
+    return Error{"--penalty",
+                 "sparse needs a loss of one margin for each sample; expected another "
+                 "form"};
   if (!instance.regularizer.separable() || config.theta_penalty)
-    return Error{"--penalty", "sparse needs a regularizer that is separable, and no "
-                              "--theta-penalty; expected a number"};
+    return Error{"--penalty",
+                 "sparse needs a regularizer that is separable, and no "
+                 "--theta-penalty; expected a number"};
   if (config.sampling != SamplingKind::full)
     return Error{"--penalty", "sparse works on all samples; expected --sampling full"};
   return success();

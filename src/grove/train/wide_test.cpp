@@ -68,8 +68,8 @@ Wide make_wide(std::uint32_t seed, Index samples, Index columns, int draws, Inde
     auto& row = wide.rows.emplace_back();
     for (int k = 0; k < draws; ++k)
       row.push_back(static_cast<std::int32_t>(
-          std::min(columns - 1, std::ranges::lower_bound(popularity, numbers.uniform()) -
-                                    popularity.begin())));
+          std::min(columns - 1,
+                   std::ranges::lower_bound(popularity, numbers.uniform()) - popularity.begin())));
     std::ranges::sort(row);
     row.erase(std::unique(row.begin(), row.end()), row.end());
   }
@@ -210,8 +210,8 @@ TEST(Wide, SparseAndFullWeightsFindOneOptimum) {
 TEST(Wide, EveryLossConverges) {
   const Wide wide = small_wide();
   std::vector<double> targets = wide.targets;
-  for (const Loss& loss : {Loss(SquaredLoss{}), Loss(HuberLoss{0.3}), Loss(PoissonLoss{}),
-                           Loss(SquaredHingeLoss{})}) {
+  for (const Loss& loss :
+       {Loss(SquaredLoss{}), Loss(HuberLoss{0.3}), Loss(PoissonLoss{}), Loss(SquaredHingeLoss{})}) {
     Options options = options_of(2e-3, 4, "ring");
     options.loss = loss;
     options.intercept = true;
@@ -229,8 +229,7 @@ TEST(Wide, BoundsAndNoL1) {
   Options options = options_of(0, 4, "ring");
   options.l2 = 1e-3;
   options.tolerance = 1e-8;
-  EXPECT_EQ(must_train(compress(wide), wide.targets, options).outcome.status,
-            RunStatus::converged);
+  EXPECT_EQ(must_train(compress(wide), wide.targets, options).outcome.status, RunStatus::converged);
   options.l1 = 1e-3;
   options.constraint = {.low = 0, .high = 2};
   const RunRecord bounded = must_train(compress(wide), wide.targets, options);
