@@ -107,6 +107,10 @@ std::vector<Case> cases() {
                    c.local_model = LocalModelKind::linearized, c.intercept = true;
                    c.partition = "size-skew:0.5", c.weighting = Weighting::sample;
                  }});
+  all.push_back({"sparse_weights", [](Config& c) {
+                   c.l1 = 1e-3;
+                   c.penalty = LinkWeightForm{LinkWeightShape::sparse};
+                 }});
   all.push_back({"measured_every_fifth_round", [](Config& c) { c.measure_every = 5; }});
   all.push_back({"measured_at_start_and_end", [](Config& c) { c.measure_every = 0; }});
   all.push_back({"ring_until_converged", [](Config& c) {

@@ -41,7 +41,8 @@ struct Cost {
   void count_message(const Message& message, Index dimension) {
     const std::size_t vector_bytes = static_cast<std::size_t>(dimension) * sizeof(double);
     const std::size_t bytes = message.vector.size_bytes() + message.weight_update.size_bytes() +
-                              (message.tree ? message.tree->number_bytes() : 0);
+                              (message.tree ? message.tree->number_bytes() : 0) +
+                              (message.sparse ? message.sparse->payload_bytes() : 0);
     vectors_sent += (bytes + vector_bytes - 1) / vector_bytes;
     bytes_sent += message.payload_bytes();
   }

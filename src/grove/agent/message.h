@@ -103,6 +103,20 @@ struct TreeFields {
   }
 };
 
+/// What a message has besides where most coordinates are zero: absent means zero.
+struct SparseFields {
+  std::span<const std::uint32_t> indices;  ///< of the vector's numbers, ascending
+  // Of the weight update (coupling/sparse_weight.h):
+  std::span<const std::uint8_t> codes;
+  std::span<const std::uint32_t> support;
+  WeightId update;  ///< the vector may have been computed with an earlier weight
+
+  std::size_t payload_bytes() const {
+    return indices.size_bytes() + codes.size_bytes() + support.size_bytes() +
+           (update.known() ? sizeof(update.version) + sizeof(update.digest) : 0);
+  }
+};
+
 /// What an agent sends to one neighbour after an activation. The spans are borrowed from the
 /// sender and valid until its next activation; a runtime that keeps a message longer copies it.
 struct Message {
@@ -113,11 +127,13 @@ struct Message {
   std::span<const double> vector;        ///< d numbers; none while the receiver's weight is unknown
   std::span<const float> weight_update;  ///< the sender's new link weight; none if unchanged
   std::optional<TreeFields> tree;        ///< of methods that sum over a tree
+  std::optional<SparseFields> sparse;    ///< of sparse link weights
 
   /// Bytes of all fields but sender and sequence: what a method is charged for.
   std::size_t payload_bytes() const {
     return (hops ? sizeof(HopCounts) : 0) + (weights ? 2 * encoded_weight_id_bytes : 0) +
-           vector.size_bytes() + weight_update.size_bytes() + (tree ? tree->payload_bytes() : 0);
+           vector.size_bytes() + weight_update.size_bytes() + (tree ? tree->payload_bytes() : 0) +
+           (sparse ? sparse->payload_bytes() : 0);
   }
 
   static constexpr std::size_t encoded_weight_id_bytes = 12;
@@ -130,6 +146,11 @@ class StoredMessage {
       : message_(message),
         vector_(copy(message.vector)),
         weight_update_(copy(message.weight_update)) {
+    if (message.sparse) {
+      indices_ = copy(message.sparse->indices);
+      codes_ = copy(message.sparse->codes);
+      weight_support_ = copy(message.sparse->support);
+    }
     if (!message.tree) return;
     const TreeFields& tree = *message.tree;
     table_ = copy(tree.table);
@@ -148,6 +169,11 @@ class StoredMessage {
     Message message = message_;
     message.vector = vector_;
     message.weight_update = weight_update_;
+    if (message.sparse)
+      message.sparse = {.indices = indices_,
+                        .codes = codes_,
+                        .support = weight_support_,
+                        .update = message_.sparse->update};
     if (!message.tree) return message;
     TreeFields& tree = *message.tree;
     tree.table = table_;
@@ -172,6 +198,8 @@ class StoredMessage {
   Message message_;  ///< its spans are replaced by the copies below
   std::vector<double> vector_;
   std::vector<float> weight_update_;
+  std::vector<std::uint32_t> indices_, weight_support_;
+  std::vector<std::uint8_t> codes_;
   std::vector<std::uint32_t> table_, support_;
   std::vector<double> wave_numbers_, sum_numbers_;
   std::vector<float> matrix_;

@@ -9,7 +9,7 @@ namespace {
 struct Header {
   std::uint64_t sequence;
   std::uint32_t sender;
-  std::uint32_t has_hops : 1, has_weights : 1, has_tree : 1;
+  std::uint32_t has_hops : 1, has_weights : 1, has_tree : 1, has_sparse : 1;
   std::uint32_t vector_size;
   std::uint32_t weight_update_size;
 };
@@ -33,6 +33,13 @@ struct EncodedTree {
       coarseness : 8;
 };
 
+/// SparseFields with the lengths of its spans.
+struct EncodedSparse {
+  std::int64_t update_version;
+  std::uint32_t update_digest;
+  std::uint32_t indices_size, codes_size, support_size;
+};
+
 constexpr std::size_t word = sizeof(std::uint64_t);
 
 std::size_t words_for(std::size_t bytes) { return (bytes + word - 1) / word; }
@@ -48,6 +55,11 @@ std::size_t encoded_words(const EncodedTree& tree) {
   return words_for(sizeof(EncodedTree)) + words_for(tree.table_size * sizeof(std::uint32_t)) +
          tree.wave_size + words_for(tree.support_size * sizeof(std::uint32_t)) + tree.sum_size +
          words_for(tree.matrix_size * sizeof(float)) + tree.words_size;
+}
+
+std::size_t encoded_words(const EncodedSparse& sparse) {
+  return words_for(sizeof(EncodedSparse)) + words_for(sparse.indices_size * sizeof(std::uint32_t)) +
+         words_for(sparse.codes_size) + words_for(sparse.support_size * sizeof(std::uint32_t));
 }
 
 std::uint32_t size_of(const auto& numbers) { return static_cast<std::uint32_t>(numbers.size()); }
@@ -95,6 +107,20 @@ struct SpanReader {
   }
 };
 
+EncodedSparse encoded(const SparseFields& fields) {
+  return {fields.update.version, fields.update.digest, size_of(fields.indices),
+          size_of(fields.codes), size_of(fields.support)};
+}
+
+SparseFields decoded(const EncodedSparse& sparse, SpanReader spans) {
+  const auto indices = spans.take<std::uint32_t>(sparse.indices_size);
+  const auto codes = spans.take<std::uint8_t>(sparse.codes_size);
+  return {.indices = indices,
+          .codes = codes,
+          .support = spans.take<std::uint32_t>(sparse.support_size),
+          .update = {sparse.update_version, sparse.update_digest}};
+}
+
 TreeFields decoded(const EncodedTree& tree, SpanReader spans) {
   TreeFields fields{.table_digest = tree.table_digest,
                     .wave_known = {tree.wave_known},
@@ -136,11 +162,13 @@ void MessageBuffer::append(const Message& message) {
   header.has_hops = message.hops.has_value();
   header.has_weights = message.weights.has_value();
   header.has_tree = message.tree.has_value();
+  header.has_sparse = message.sparse.has_value();
   header.vector_size = static_cast<std::uint32_t>(message.vector.size());
   header.weight_update_size = static_cast<std::uint32_t>(message.weight_update.size());
   const EncodedTree tree = message.tree ? encoded(*message.tree) : EncodedTree{};
+  const EncodedSparse sparse = message.sparse ? encoded(*message.sparse) : EncodedSparse{};
   const std::size_t begin = bytes_.size();
-  bytes_.resize(begin + encoded_words(header) +
+  bytes_.resize(begin + encoded_words(header) + (message.sparse ? encoded_words(sparse) : 0) +
                 (message.tree ? encoded_words(tree) : 0));  // padding is zero
   Word* at = bytes_.data() + begin;
   const auto put = [&at](const void* from, std::size_t bytes) {
@@ -156,8 +184,14 @@ void MessageBuffer::append(const Message& message) {
   }
   put(message.vector.data(), message.vector.size_bytes());
   put(message.weight_update.data(), message.weight_update.size_bytes());
-  if (!message.tree) return;
   const auto put_span = [&put](const auto& span) { put(span.data(), span.size_bytes()); };
+  if (message.sparse) {
+    put(&sparse, sizeof(sparse));
+    put_span(message.sparse->indices);
+    put_span(message.sparse->codes);
+    put_span(message.sparse->support);
+  }
+  if (!message.tree) return;
   put(&tree, sizeof(tree));
   put_span(message.tree->table);
   if (message.tree->wave) {
@@ -185,6 +219,14 @@ std::optional<Message> MessageBuffer::Reader::next() {
   if (rest_.size() < size) return std::nullopt;
   const std::uint64_t* at = rest_.data() + words_for(sizeof(header));
   rest_ = rest_.subspan(size);
+  EncodedSparse sparse{};
+  const std::span<const std::uint64_t> sparse_words = rest_;
+  if (header.has_sparse) {
+    if (rest_.size() < words_for(sizeof(sparse))) return std::nullopt;
+    std::memcpy(&sparse, rest_.data(), sizeof(sparse));
+    if (rest_.size() < encoded_words(sparse)) return std::nullopt;
+    rest_ = rest_.subspan(encoded_words(sparse));
+  }
   EncodedTree tree{};
   const std::span<const std::uint64_t> tree_words = rest_;
   if (header.has_tree) {
@@ -208,6 +250,8 @@ std::optional<Message> MessageBuffer::Reader::next() {
   message.vector = {reinterpret_cast<const double*>(at), header.vector_size};
   at += header.vector_size;
   message.weight_update = {reinterpret_cast<const float*>(at), header.weight_update_size};
+  if (header.has_sparse)
+    message.sparse = decoded(sparse, {sparse_words.data() + words_for(sizeof(sparse))});
   if (header.has_tree) message.tree = decoded(tree, {tree_words.data() + words_for(sizeof(tree))});
   return message;
 }

@@ -42,6 +42,13 @@ void expect_equal(const Message& a, const Message& b) {
   EXPECT_EQ(a.weights, b.weights);
   EXPECT_TRUE(std::ranges::equal(a.vector, b.vector));
   EXPECT_TRUE(std::ranges::equal(a.weight_update, b.weight_update));
+  ASSERT_EQ(a.sparse.has_value(), b.sparse.has_value());
+  if (a.sparse) {
+    EXPECT_TRUE(std::ranges::equal(a.sparse->indices, b.sparse->indices));
+    EXPECT_TRUE(std::ranges::equal(a.sparse->codes, b.sparse->codes));
+    EXPECT_TRUE(std::ranges::equal(a.sparse->support, b.sparse->support));
+    EXPECT_EQ(a.sparse->update, b.sparse->update);
+  }
   ASSERT_EQ(a.tree.has_value(), b.tree.has_value());
   if (a.tree) expect_equal(*a.tree, *b.tree);
 }
@@ -49,6 +56,15 @@ void expect_equal(const Message& a, const Message& b) {
 const std::array<double, 3> vector{1.5, -2, 1e-300};
 const std::array<float, 5> weight{1, 2, 3, 4, 5};
 const std::array<std::uint32_t, 3> words{7, 0, 0xffffffff};
+
+const std::array<std::uint8_t, 5> codes{0, 1, 255, 3, 9};
+
+SparseFields sparse_fields() {
+  return {.indices = words,
+          .codes = codes,
+          .support = std::span(words).first(1),
+          .update = {.version = 1ll << 60, .digest = 0xfeedbeef}};
+}
 
 TreeFields tree_fields() {
   TreeFields fields{.table_digest = ~std::uint64_t{0},
@@ -77,6 +93,14 @@ TreeFields tree_fields() {
 std::vector<Message> examples() {
   const WeightPair pair{.sender = {.version = 7, .digest = 0xdeadbeef}, .receiver = {}};
   return {{.sender = AgentId{3}, .sequence = 1ull << 61, .vector = vector},
+          {.sender = AgentId{4},
+           .sequence = 5,
+           .weights = pair,
+           .vector = vector,
+           .weight_update = weight,
+           .sparse = sparse_fields()},
+          {.sender = AgentId{4}, .sequence = 6, .sparse = SparseFields{}},
+          {.sender = AgentId{4}, .sequence = 7, .tree = tree_fields(), .sparse = sparse_fields()},
           {.sender = AgentId{0}, .sequence = 1},
           {.sender = AgentId{9},
            .sequence = 2,

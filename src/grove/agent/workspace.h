@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "grove/base/types.h"
+#include "grove/problem/active_newton.h"
 #include "grove/problem/objective.h"
 #include "grove/problem/quadratic_model.h"
 
@@ -23,6 +24,7 @@ struct Workspace {
   Matrix candidate, difference;  ///< a link weight that may be published, and a comparison with it
   QuadraticScratch quadratic;
   ObjectiveScratch objective;
+  ActiveNewton active_newton;        ///< of problems with many coefficients
   std::vector<std::uint32_t> rows;   ///< a drawn batch
   std::vector<std::uint32_t> order;  ///< the identity permutation between draws
 

@@ -5,11 +5,10 @@
 #include <cmath>
 #include <limits>
 
+#include "grove/coupling/weight_ids.h"
+
 namespace grove {
 namespace {
-
-/// A confirmation takes at least one activation of each end.
-constexpr std::uint32_t first_interval = 2, longest_interval = 64;
 
 /// FNV-1a over the bits of the numbers.
 std::uint32_t digest_of(std::span<const float> numbers) {
@@ -17,16 +16,6 @@ std::uint32_t digest_of(std::span<const float> numbers) {
   for (const float number : numbers)
     hash = (hash ^ std::bit_cast<std::uint32_t>(number)) * 16777619;
   return hash;
-}
-
-void put(ByteWriter& writer, const WeightId& id) {
-  writer.put(id.version);
-  writer.put(id.digest);
-}
-
-void get(ByteReader& reader, WeightId& id) {
-  reader.get(id.version);
-  reader.get(id.digest);
 }
 
 }  // namespace

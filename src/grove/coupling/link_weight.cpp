@@ -7,6 +7,7 @@
 
 #include <Eigen/Eigenvalues>
 
+#include "grove/coupling/sparse_weight.h"
 #include "grove/problem/symmetric.h"
 
 namespace grove {
@@ -49,6 +50,10 @@ std::size_t LinkWeightForm::numbers(Index dimension) const {
       return size_of(dimension);
     case LinkWeightShape::low_rank:
       return size_of(1 + rank + rank * dimension);
+    case LinkWeightShape::sparse: {
+      const std::size_t support = SparseWeight::largest_support(dimension);
+      return 1 + size_of(dimension) / sizeof(float) + 1 + support + support * (support + 1) / 2;
+    }
     case LinkWeightShape::full:
       break;
   }
@@ -68,6 +73,7 @@ LinkWeight::LinkWeight(LinkWeightForm form, const Matrix& matrix)
     case LinkWeightShape::low_rank:
       set_low_rank(matrix);
       break;
+    case LinkWeightShape::sparse:
     case LinkWeightShape::full:
       set_full(matrix);
       break;
@@ -133,6 +139,7 @@ bool LinkWeight::is_positive_definite(LinkWeightForm form, Index dimension,
              std::ranges::all_of(numbers.subspan(1, size_of(form.rank)),
                                  [&](float l) { return l >= numbers[0]; }) &&
              unit_columns(numbers.subspan(size_of(1 + form.rank)), dimension);
+    case LinkWeightShape::sparse:
     case LinkWeightShape::full:
       break;
   }
@@ -156,6 +163,7 @@ double LinkWeight::mean_diagonal(LinkWeightForm form, Index dimension,
     case LinkWeightShape::low_rank:  // the vectors have length 1
       for (const float l : numbers.subspan(1, size_of(form.rank))) sum += l - numbers[0];
       return numbers[0] + sum / size;
+    case LinkWeightShape::sparse:
     case LinkWeightShape::full:
       break;
   }
@@ -186,6 +194,7 @@ void LinkWeight::add_product(double factor, const Vector& v, Vector& result) con
       }
       break;
     }
+    case LinkWeightShape::sparse:
     case LinkWeightShape::full:
       add_packed_product(numbers_, factor, v, result);
       break;
@@ -227,6 +236,7 @@ void LinkWeight::add_to(double factor, Matrix& lower) const {
       }
       break;
     }
+    case LinkWeightShape::sparse:
     case LinkWeightShape::full:
       for (Index column = 0; column < dimension_; ++column) {
         const Index count = dimension_ - column;

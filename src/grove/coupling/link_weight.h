@@ -14,7 +14,8 @@ namespace grove {
 /// One broadcast per round, or one message per edge, which tolerates loss and delay.
 enum class LinkKind { broadcast, edge };
 
-enum class LinkWeightShape { scalar, diagonal, low_rank, full };
+/// `sparse` is a kind of its own (SparseWeight), for problems of many coefficients.
+enum class LinkWeightShape { scalar, diagonal, low_rank, full, sparse };
 
 /// The form in which agents publish their link weights.
 struct LinkWeightForm {
@@ -22,7 +23,9 @@ struct LinkWeightForm {
   Index rank = 0;  ///< number of eigenpairs; of low_rank only
 
   bool operator==(const LinkWeightForm&) const = default;
-  std::size_t numbers(Index dimension) const;  ///< single-precision numbers of one weight
+  /// Single-precision numbers of one weight; of a sparse one, at most, what its codes take
+  /// included.
+  std::size_t numbers(Index dimension) const;
 };
 
 /// The paper's link weight: mu I, with one number that both ends know beforehand.

@@ -6,23 +6,20 @@
 
 #include <Eigen/Eigenvalues>
 
+#include "grove/coupling/publishing.h"
 #include "grove/problem/symmetric.h"
 
 namespace grove {
 namespace {
 
-constexpr double ridge_share = 1e-3;  ///< of the Hessian's diagonal; 0.1 took 2-4 times the rounds
-constexpr double first_drift_limit = 3;     ///< factor between published and present matrix
-constexpr double usual_refreshes = 8;       ///< more than any run measured so far needed
-constexpr double scale_limit = 2;           ///< a larger growth of the scale is published at once
-constexpr double l1_zero_weight = 5;        ///< 3 to 10 did about as well on w8a, 1 and 30 worse
+using namespace publishing;
+
 constexpr double largest_relative = 1e3;    ///< of a Hessian in the metric of the links
 constexpr double smallest_relative = 1e-6;  ///< the same, of its mean eigenvalue
 /// To which weights are lowered, in the metric of the links, and relative to the largest one:
 /// single precision must keep the matrix positive definite.
 constexpr double least_weight = 4e-6;
 constexpr double rounding = 1e-26;  ///< of squared residuals, relative to that of x
-constexpr double blend = 0.5;       ///< share of the neighbours' weights in a published one
 
 /// The limit grows after a few publications. Hessians along a bounded run differ by a bounded
 /// factor, which the limit exceeds in the end.

@@ -21,6 +21,9 @@ using MethodOptions = std::variant<DruidOptions, FactoryOptions>;
 /// Options of a method that has a step length and agents of its own.
 FactoryOptions with_step(Method method, double step);
 
+/// With the links that the form of its weights needs.
+std::unique_ptr<DynamicAgent> make_druid_agent(const DruidOptions& options, AgentContext context);
+
 std::unique_ptr<Agent> make_agent(const MethodOptions& options, AgentContext context);
 
 }  // namespace grove

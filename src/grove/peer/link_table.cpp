@@ -113,10 +113,10 @@ bool LinkTable::wait_for_all(double until) {
 bool LinkTable::may_take(Link& link) {
   const v1::WeightHeader& weight = link.received.weights();
   const bool new_weight = link.has_received && weight.has_update() &&
-                          weight.sender_version() != link.taken_weight_version;
+                          update_version(weight) != link.taken_weight_version;
   const bool deferred = new_weight && link.took_weight;
   link.took_weight = new_weight && !deferred;
-  if (link.took_weight) link.taken_weight_version = weight.sender_version();
+  if (link.took_weight) link.taken_weight_version = update_version(weight);
   return link.has_received && !deferred;
 }
 
@@ -133,7 +133,7 @@ std::size_t LinkTable::take_iterates(
   }
   std::vector<double> buffer;  // local, because a link weight may be large
   for (auto& [name, iterate] : taken) {
-    receive(name, decode(iterate, buffer));
+    receive(name, decode(iterate, options_.shape, buffer));
     v1::Iterate().Swap(&iterate);  // frees its vector now, because d may be large
   }
   return taken.size();

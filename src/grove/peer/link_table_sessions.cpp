@@ -193,7 +193,7 @@ bool LinkTable::next_to_send(const std::string& name, std::uint64_t session,
 
 void LinkTable::store(Link& link, v1::Iterate& iterate) {
   link.last_accepted = iterate.sequence();
-  if (iterate.weights().has_update()) link.last_weight_version = iterate.weights().sender_version();
+  if (iterate.weights().has_update()) link.last_weight_version = update_version(iterate.weights());
   if (link.has_received) keep_updates(link.received, iterate);
   link.received.Swap(&iterate);
   link.has_received = true;

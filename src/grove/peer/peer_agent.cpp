@@ -29,7 +29,7 @@ std::unique_ptr<DynamicAgent> make_dynamic_agent(const PeerProblem& problem, Age
   options.solve_alone = !from_neighbours;
   AgentContext of_sums = context;
   of_sums.regularizer = problem.regularizer;
-  auto druid = std::make_unique<DruidAgent>(options, std::move(context));
+  auto druid = make_druid_agent(options, std::move(context));
   if (!problem.certified) return druid;
   return std::make_unique<CertifiedAgent>(*problem.certified, std::move(of_sums), std::move(druid));
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "grove/methods/druid.h"
+#include "grove/methods/method.h"
 #include "grove/peer/checkpoint.h"
 #include "grove/peer/peer_config.h"
 

@@ -167,11 +167,8 @@ std::size_t quota_bytes(const ServerSettings& settings) {
   constexpr std::size_t fixed = 6 << 20;         // connections, requests; 2 MB cut off honest peers
   constexpr std::size_t member_bytes = 8 << 10;  // its entry and certificate, with copies
   const LinkShape& shape = settings.shape;
-  const std::size_t weight =
-      shape.weight ? shape.weight->numbers(shape.dimension) * sizeof(float) : 0;
   const std::size_t sums = shape.sums ? max_sums_bytes(shape) : 0;
-  const std::size_t iterate =
-      static_cast<std::size_t>(shape.dimension) * sizeof(double) + weight + sums;
+  const std::size_t iterate = number_bytes(shape) + sums;
   const std::size_t fits = shape.fits ? 2 * max_fit_bytes : 0;
   return fixed + fits + (settings.neighbours + 1) * (2 * iterate + member_bytes);
 }

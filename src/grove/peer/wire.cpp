@@ -11,6 +11,7 @@
 #include <Eigen/Core>
 
 #include "grove/base/printable.h"
+#include "grove/coupling/sparse_weight.h"
 #include "grove/peer/wire_sums.h"
 #include "grove/sums/masks.h"
 
@@ -114,10 +115,15 @@ namespace {
 
 std::optional<Violation> validate(const v1::WeightHeader& weight, std::uint64_t sequence,
                                   const ExpectedIterate& expected) {
+  const std::int64_t least = expected.shape.sparse() ? WeightId::none : 0;
   const auto within = [](std::int64_t version, std::int64_t low, std::uint64_t high) {
     return version >= low && (version < 0 || static_cast<std::uint64_t>(version) <= high);
   };
-  if (!within(weight.sender_version(), 0, sequence))
+  if (weight.has_update() && !within(update_version(weight), 0, sequence))
+    return Violation{RejectReason::absurd_sequence,
+                     fmt::format("version {} of a new link weight in iterate {}",
+                                 update_version(weight), sequence)};
+  if (!within(weight.sender_version(), least, sequence))
     return Violation{RejectReason::absurd_sequence,
                      fmt::format("version {} of a link weight in iterate {}",
                                  weight.sender_version(), sequence)};
@@ -127,9 +133,9 @@ std::optional<Violation> validate(const v1::WeightHeader& weight, std::uint64_t 
         fmt::format("version {} of this peer's link weight", weight.receiver_version())};
   if (!std::isfinite(weight.hops_from_root()) || !std::isfinite(weight.depth()))
     return Violation{RejectReason::not_finite, "hop counts are not finite"};
-  if (weight.has_update() && weight.sender_version() < expected.last_weight_version)
+  if (weight.has_update() && update_version(weight) < expected.last_weight_version)
     return Violation{RejectReason::stale_link_weight,
-                     fmt::format("link weight of version {} after {}", weight.sender_version(),
+                     fmt::format("link weight of version {} after {}", update_version(weight),
                                  expected.last_weight_version)};
   return std::nullopt;
 }
@@ -142,10 +148,30 @@ v1::LinkWeight::Kind kind_of(LinkWeightShape shape) {
       return v1::LinkWeight::DIAGONAL;
     case LinkWeightShape::low_rank:
       return v1::LinkWeight::LOW_RANK;
+    case LinkWeightShape::sparse:
+      return v1::LinkWeight::SPARSE;
     case LinkWeightShape::full:
       break;
   }
   return v1::LinkWeight::FULL;
+}
+
+}  // namespace
+
+namespace {
+
+/// As many numbers as indices, which ascend.
+std::optional<Violation> validate_indices(const v1::Iterate& iterate,
+                                          const ExpectedIterate& expected) {
+  const auto& indices = iterate.indices();
+  const auto count = expected.shape.sparse() ? indices.size() : 0;
+  if (indices.size() != count || count > expected.shape.dimension)
+    return Violation{RejectReason::wrong_dimension, fmt::format("{} indices", indices.size())};
+  for (int k = 0; k < count; ++k)
+    if (indices[k] >= static_cast<std::uint64_t>(expected.shape.dimension) ||
+        (k > 0 && indices[k] <= indices[k - 1]))
+      return Violation{RejectReason::malformed, fmt::format("index {}", indices[k])};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -161,7 +187,10 @@ std::optional<Violation> validate(const v1::Iterate& iterate, const ExpectedIter
                                                   : "expected no fields of the sum service"};
   const bool no_vector = !expected.shape.vectors ||
                          (iterate.has_weights() && iterate.weights().receiver_version() < 0);
-  const int size = no_vector ? 0 : static_cast<int>(expected.shape.dimension);
+  if (auto violation = validate_indices(iterate, expected)) return violation;
+  const int whole =
+      expected.shape.sparse() ? iterate.indices_size() : static_cast<int>(expected.shape.dimension);
+  const int size = no_vector ? 0 : whole;
   const int doubles = expected.float32 ? 0 : size, floats = expected.float32 ? size : 0;
   if (iterate.vector_size() != doubles || iterate.rounded_vector_size() != floats)
     return Violation{
@@ -182,12 +211,56 @@ std::optional<Violation> validate(const v1::Iterate& iterate, const ExpectedIter
   return iterate.has_sums() ? validate(iterate.sums(), expected.shape) : std::nullopt;
 }
 
+std::int64_t update_version(const v1::WeightHeader& weights) {
+  return weights.update().kind() == v1::LinkWeight::SPARSE ? weights.update().version()
+                                                           : weights.sender_version();
+}
+
+namespace {
+
+SparseFields sparse_fields(const v1::LinkWeight& weight) {
+  const std::string& codes = weight.codes();
+  const auto& support = weight.support();
+  return {.indices = {},
+          .codes = {reinterpret_cast<const std::uint8_t*>(codes.data()), codes.size()},
+          .support = {support.data(), static_cast<std::size_t>(support.size())},
+          .update = {weight.version(), weight.digest()}};
+}
+
+std::span<const float> numbers_of(const v1::LinkWeight& weight) {
+  return {weight.numbers().data(), static_cast<std::size_t>(weight.numbers_size())};
+}
+
+std::optional<Violation> validate_mean(double mean, const LinkShape& shape) {
+  constexpr double rounding = 1 + 1e-5;  // of single precision
+  if (mean <= rounding * shape.largest_weight) return std::nullopt;
+  return Violation{RejectReason::beyond_bound,
+                   fmt::format("link weight of mean {:.3g}; feature-bound allows {:.3g}", mean,
+                               shape.largest_weight)};
+}
+
+std::optional<Violation> validate_sparse(const v1::LinkWeight& weight, const LinkShape& shape) {
+  const auto numbers = numbers_of(weight);
+  const SparseFields fields = sparse_fields(weight);
+  const SparseWeight parsed = SparseWeight::from_message(shape.dimension, numbers, fields);
+  if (!parsed.known())
+    return Violation{RejectReason::wrong_dimension,
+                     fmt::format("sparse link weight of {} codes, {} coordinates and {} numbers",
+                                 fields.codes.size(), fields.support.size(), numbers.size())};
+  if (!SparseWeight::is_positive_definite(shape.dimension, numbers, fields))
+    return Violation{RejectReason::wrong_link_weight, "link weight is not positive definite"};
+  return validate_mean(parsed.mean_diagonal(), shape);
+}
+
+}  // namespace
+
 std::optional<Violation> validate(const v1::LinkWeight& weight, const LinkShape& shape) {
   if (!shape.weight || weight.kind() != kind_of(shape.weight->shape) ||
       weight.rank() != static_cast<std::uint64_t>(shape.weight->rank))
     return Violation{RejectReason::wrong_link_weight,
                      fmt::format("link weight of kind {} and rank {}",
                                  static_cast<int>(weight.kind()), weight.rank())};
+  if (shape.sparse()) return validate_sparse(weight, shape);
   const std::size_t expected = shape.weight->numbers(shape.dimension);
   const auto size = static_cast<std::size_t>(weight.numbers_size());
   if (size != expected)
@@ -196,13 +269,7 @@ std::optional<Violation> validate(const v1::LinkWeight& weight, const LinkShape&
   const std::span numbers(weight.numbers().data(), size);
   if (!LinkWeight::is_positive_definite(*shape.weight, shape.dimension, numbers))
     return Violation{RejectReason::wrong_link_weight, "link weight is not positive definite"};
-  constexpr double rounding = 1 + 1e-5;  // of single precision
-  const double mean = LinkWeight::mean_diagonal(*shape.weight, shape.dimension, numbers);
-  if (mean > rounding * shape.largest_weight)
-    return Violation{RejectReason::beyond_bound,
-                     fmt::format("link weight of mean {:.3g}; feature-bound allows {:.3g}", mean,
-                                 shape.largest_weight)};
-  return std::nullopt;
+  return validate_mean(LinkWeight::mean_diagonal(*shape.weight, shape.dimension, numbers), shape);
 }
 
 std::optional<v1::Member> parse_member(const v1::SignedMember& entry) {
@@ -273,12 +340,19 @@ std::optional<Violation> validate(const v1::Heartbeat& heartbeat) {
   return std::nullopt;
 }
 
-std::size_t max_message_bytes(const LinkShape& shape) {
-  constexpr std::size_t heartbeat = 4 << 20;
+std::size_t number_bytes(const LinkShape& shape) {
+  constexpr std::size_t index = 5;  // as a varint, at most
   const std::size_t weight =
       shape.weight ? shape.weight->numbers(shape.dimension) * sizeof(float) : 0;
-  return static_cast<std::size_t>(shape.dimension) * sizeof(double) + weight + heartbeat +
-         (shape.sums ? max_sums_bytes(shape) : 0) + (shape.fits ? max_fit_bytes : 0);
+  return static_cast<std::size_t>(shape.dimension) *
+             (sizeof(double) + (shape.sparse() ? index : 0)) +
+         weight;
+}
+
+std::size_t max_message_bytes(const LinkShape& shape) {
+  constexpr std::size_t heartbeat = 4 << 20;
+  return number_bytes(shape) + heartbeat + (shape.sums ? max_sums_bytes(shape) : 0) +
+         (shape.fits ? max_fit_bytes : 0);
 }
 
 int receive_limit_bytes(const LinkShape& shape) {
@@ -301,6 +375,12 @@ void encode_weights(const Message& message, const LinkShape& shape, v1::WeightHe
   update.set_kind(kind_of(shape.weight->shape));
   update.set_rank(static_cast<std::uint32_t>(shape.weight->rank));
   update.mutable_numbers()->Add(message.weight_update.begin(), message.weight_update.end());
+  if (!message.sparse) return;
+  const SparseFields& sparse = *message.sparse;
+  update.set_codes(sparse.codes.data(), sparse.codes.size());
+  update.mutable_support()->Add(sparse.support.begin(), sparse.support.end());
+  update.set_version(sparse.update.version);
+  update.set_digest(sparse.update.digest);
 }
 
 }  // namespace
@@ -313,11 +393,13 @@ v1::Iterate encode(const Message& message, const LinkShape& shape, bool float32)
     iterate.mutable_rounded_vector()->Add(message.vector.begin(), message.vector.end());
   else
     iterate.mutable_vector()->Add(message.vector.begin(), message.vector.end());
+  if (message.sparse)
+    iterate.mutable_indices()->Add(message.sparse->indices.begin(), message.sparse->indices.end());
   if (message.tree) *iterate.mutable_sums() = encode(*message.tree);
   return iterate;
 }
 
-Message decode(const v1::Iterate& iterate, std::vector<double>& buffer) {
+Message decode(const v1::Iterate& iterate, const LinkShape& shape, std::vector<double>& buffer) {
   Message message{.sequence = iterate.sequence()};
   message.vector = {iterate.vector().data(), static_cast<std::size_t>(iterate.vector_size())};
   if (iterate.rounded_vector_size() > 0) {
@@ -330,16 +412,32 @@ Message decode(const v1::Iterate& iterate, std::vector<double>& buffer) {
   message.hops = {.from_root = weights.hops_from_root(), .depth = weights.depth()};
   message.weights = {.sender = {weights.sender_version(), weights.sender_digest()},
                      .receiver = {weights.receiver_version(), weights.receiver_digest()}};
-  const auto& numbers = weights.update().numbers();
-  message.weight_update = {numbers.data(), static_cast<std::size_t>(numbers.size())};
+  message.weight_update = numbers_of(weights.update());
+  if (!shape.sparse()) return message;
+  const bool updates = weights.has_update();
+  message.sparse = updates ? sparse_fields(weights.update()) : SparseFields{};
+  message.sparse->indices = {iterate.indices().data(),
+                             static_cast<std::size_t>(iterate.indices_size())};
   return message;
 }
+
+namespace {
+
+/// Whether the sender still has the weight that the older iterate brought. A sparse weight is sent
+/// before it is used.
+bool still_sent(const v1::WeightHeader& older, const v1::WeightHeader& newer) {
+  if (older.update().kind() == v1::LinkWeight::SPARSE)
+    return newer.sender_version() <= older.update().version();
+  return older.sender_version() == newer.sender_version();
+}
+
+}  // namespace
 
 void keep_updates(v1::Iterate& older, v1::Iterate& newer) {
   if (older.has_sums() && newer.has_sums())
     keep_items(*older.mutable_sums(), *newer.mutable_sums());
   if (!older.weights().has_update() || newer.weights().has_update() ||
-      older.weights().sender_version() != newer.weights().sender_version())
+      !still_sent(older.weights(), newer.weights()))
     return;
   newer.mutable_weights()->mutable_update()->Swap(older.mutable_weights()->mutable_update());
 }

@@ -78,7 +78,14 @@ struct LinkShape {
   bool fits = false;                     ///< heartbeats have parts of a fit
   /// Largest mean of the diagonal of a link weight (influence.h).
   double largest_weight = std::numeric_limits<double>::infinity();
+
+  bool sparse() const { return weight && weight->shape == LinkWeightShape::sparse; }
 };
+
+/// The version of the link weight that comes with an iterate.
+std::int64_t update_version(const v1::WeightHeader& weights);
+/// Bytes of the numbers of a message, at most.
+std::size_t number_bytes(const LinkShape& shape);
 
 /// A rejected message: the reason, and a detail for the log.
 struct Violation {
@@ -129,7 +136,7 @@ int receive_limit_bytes(const LinkShape& shape);
 
 v1::Iterate encode(const Message& message, const LinkShape& shape, bool float32);
 /// The spans of the result refer to the iterate or to `buffer`. The sender is not set.
-Message decode(const v1::Iterate& iterate, std::vector<double>& buffer);
+Message decode(const v1::Iterate& iterate, const LinkShape& shape, std::vector<double>& buffer);
 
 /// Moves what an older iterate has and the newer one that replaces it lacks, because the sender
 /// does not soon repeat it: the weight update, and the items of the sum service.

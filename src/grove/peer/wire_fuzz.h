@@ -16,7 +16,7 @@ namespace grove::peer {
 /// Aborts unless an agent with matrix link weights can use the message.
 inline void require_usable_weight(const v1::Iterate& iterate, const LinkShape& shape) {
   std::vector<double> buffer;
-  const Message message = decode(iterate, buffer);
+  const Message message = decode(iterate, shape, buffer);
   if (!message.weights || !message.hops) std::abort();
   const std::int64_t version = message.weights->sender.version;
   if (version < 0 || version > 9 || message.weights->receiver.version > 4) std::abort();
@@ -46,7 +46,7 @@ inline bool fuzz_iterate(const v1::Iterate& iterate, const LinkShape& shape) {
       continue;
     }
     std::vector<double> widened;
-    const auto values = decode(iterate, widened).vector;
+    const auto values = decode(iterate, shape, widened).vector;
     if (values.size() != static_cast<std::size_t>(shape.dimension)) std::abort();
     for (const double value : values)
       if (!std::isfinite(value)) std::abort();
@@ -65,7 +65,7 @@ inline bool fuzz_sums(const v1::Iterate& iterate, Index dimension) {
     if (validate(iterate, {.shape = shape, .last_sequence = 5})) continue;
     accepted = true;
     std::vector<double> unused;
-    const Message message = decode(iterate, unused);
+    const Message message = decode(iterate, shape, unused);
     if (!message.tree || !message.vector.empty() || !read_entries(message.tree->table))
       std::abort();
     if (const auto& wave = message.tree->wave) {

@@ -1,5 +1,6 @@
 #include "grove/peer/wire.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -8,6 +9,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "grove/coupling/link_weight.h"
+#include "grove/coupling/sparse_weight.h"
 #include "grove/peer/process_settings.h"
 #include "grove/peer/wire_fuzz.h"
 
@@ -94,7 +96,7 @@ TEST(Iterate, IsExactAsDoublesAndRoundedAsFloats) {
   std::vector<double> widened;
   v1::Iterate iterate;
   const auto back = [&] {
-    const auto vector = decode(iterate, widened).vector;
+    const auto vector = decode(iterate, LinkShape(3), widened).vector;
     return std::vector<double>(vector.begin(), vector.end());
   };
   const Message message = message_of(3, values);
@@ -146,6 +148,55 @@ bool same_bits(std::span<const Number> a, std::span<const Number> b) {
          (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
 }
 
+TEST(SparseWeightOnTheWire, IsExactAndChecked) {
+  LinkShape shape(6, LinkWeightForm{LinkWeightShape::sparse});
+  Vector diagonal(6);
+  diagonal << 1, 2, 0.5, 4, 1e-3, 3;
+  Matrix block = Matrix::Zero(2, 2);
+  block(1, 0) = 0.7;
+  const SparseWeight weight(diagonal, {1, 3}, block);
+  const std::vector<double> numbers{0.1, -2e-30};
+  const std::vector<std::uint32_t> indices{0, 5};
+  const Message message{.sequence = 9,
+                        .hops = HopCounts{},
+                        .weights = WeightPair{.sender = {3, 1}, .receiver = {2, 7}},
+                        .vector = numbers,
+                        .weight_update = weight.numbers(),
+                        .sparse = SparseFields{.indices = indices,
+                                               .codes = weight.codes(),
+                                               .support = weight.support(),
+                                               .update = {9, weight.digest()}}};
+  const v1::Iterate iterate = encode(message, shape, false);
+  const ExpectedIterate expected{.shape = shape, .last_sequence = 7, .newest_own_sequence = 4};
+  EXPECT_FALSE(validate(iterate, expected));
+  EXPECT_FALSE(validate(iterate.weights().update(), shape));
+  EXPECT_LE(iterate.ByteSizeLong(), max_message_bytes(shape));
+  std::vector<double> buffer;
+  const Message back = decode(iterate, shape, buffer);
+  ASSERT_TRUE(back.sparse);
+  EXPECT_TRUE(std::ranges::equal(back.vector, numbers));
+  EXPECT_TRUE(std::ranges::equal(back.sparse->indices, indices));
+  EXPECT_EQ(back.sparse->update, message.sparse->update);
+  const SparseWeight received = SparseWeight::from_message(6, back.weight_update, *back.sparse);
+  EXPECT_EQ(received.digest(), weight.digest());
+
+  const auto reason_when = [&](const auto& spoil) {
+    v1::Iterate spoilt = iterate;
+    spoil(spoilt);
+    if (const auto violation = validate(spoilt, expected)) return reason_of(violation);
+    return reason_of(validate(spoilt.weights().update(), shape));
+  };
+  EXPECT_EQ(reason_when([](auto& i) { i.set_indices(1, 6); }), RejectReason::malformed);
+  EXPECT_EQ(reason_when([](auto& i) { i.set_indices(1, 0); }), RejectReason::malformed);
+  EXPECT_EQ(reason_when([](auto& i) { i.add_vector(1); }), RejectReason::wrong_dimension);
+  EXPECT_EQ(reason_when([](auto& i) { i.mutable_weights()->mutable_update()->set_version(10); }),
+            RejectReason::absurd_sequence);
+  EXPECT_EQ(reason_when([](auto& i) { i.mutable_weights()->mutable_update()->set_codes("x"); }),
+            RejectReason::wrong_dimension);
+  EXPECT_EQ(reason_when([](auto& i) { i.mutable_weights()->mutable_update()->set_numbers(2, 9); }),
+            RejectReason::wrong_link_weight);
+}
+
 TEST(LinkWeightOnTheWire, IsExactInEveryForm) {
   for (const LinkWeightForm form : every_form())
     for (const std::int64_t receiver_version : {std::int64_t{-1}, std::int64_t{4}}) {
@@ -154,7 +205,7 @@ TEST(LinkWeightOnTheWire, IsExactInEveryForm) {
       EXPECT_FALSE(validate(iterate, message.expected()));
       EXPECT_FALSE(validate(iterate.weights().update(), message.shape));
       std::vector<double> buffer;
-      const Message decoded = decode(iterate, buffer), original = message.message();
+      const Message decoded = decode(iterate, message.shape, buffer), original = message.message();
       EXPECT_EQ(decoded.sequence, original.sequence);
       EXPECT_EQ(decoded.hops, original.hops);
       EXPECT_EQ(decoded.weights, original.weights);

@@ -85,12 +85,35 @@ void Certifier::hessian_times(const Vector& direction, Vector& product) const {
   product -= damping_.cwiseProduct(direction);
 }
 
+/// Moves the target from x nearly to the minimizer of the model, at once where no Hessian is
+/// stored.
+bool Certifier::minimize_restricted(const Vector& x, Vector& target) {
+  if (x.size() <= largest_stored || !f_.restricts()) return false;
+  second_derivatives_.resize(static_cast<std::size_t>(f_.second_derivative_count(Batch::all())));
+  f_.evaluate_second_derivatives(x, Batch::all(), nullptr, second_derivatives_, scratch_);
+  target = restricted_.minimize({.f = f_,
+                                 .second_derivatives = second_derivatives_,
+                                 .x = x,
+                                 .gradient = gradient_,
+                                 .regularizer = r_,
+                                 .smoothness = smoothness_,
+                                 .damping = damping_[0],
+                                 .tolerance = 1e-12 * stationarity(x, gradient_, r_, smoothness_)});
+  return target.allFinite();
+}
+
 /// Moves the target from x to the minimizer of the model, and returns the subgradient gap there.
 /// The slope is that of f's model at the target.
 double Certifier::minimize_model(const Vector& x, Vector& target, Vector& slope) {
   target = x;
   slope = gradient_;
   Vector product;
+  if (minimize_restricted(x, target)) {
+    hessian_times(target - x, slope);
+    slope += gradient_;
+    return subgradient_gap(r_, x, target, slope, damping_);
+  }
+  target = x;
   double least = infinity;
   for (int k = 0; k <= refinements; ++k) {
     const double residual = stationarity(target, slope, r_, smoothness_);

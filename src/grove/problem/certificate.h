@@ -5,6 +5,7 @@
 #include "grove/problem/objective.h"
 #include "grove/problem/quadratic_model.h"
 #include "grove/problem/regularizer.h"
+#include "grove/problem/restricted_model.h"
 
 namespace grove {
 
@@ -51,6 +52,7 @@ class Certifier {
   void model_f(const Vector& x);
   void hessian_times(const Vector& direction, Vector& product) const;
   bool bound(const Vector& x, Certificate& certificate);
+  bool minimize_restricted(const Vector& x, Vector& target);
   double minimize_model(const Vector& x, Vector& target, Vector& slope);
 
   const Objective& f_;
@@ -62,6 +64,8 @@ class Certifier {
   Vector gradient_, damping_;
   ObjectiveScratch scratch_;
   QuadraticScratch model_scratch_;
+  RestrictedMinimizer restricted_;  ///< where no Hessian is stored
+  std::vector<double> second_derivatives_;
 };
 
 }  // namespace grove

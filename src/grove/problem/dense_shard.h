@@ -38,6 +38,14 @@ class DenseShard {
   /// By column, sum over the rows of weight * entry^2.
   void sum_squares(std::span<const double> weights, Vector& sum) const;
 
+  /// visit(column, value) for the entries of a row, columns ascending.
+  template <class Visit>
+  void visit_row(Index row, const Visit& visit) const {
+    const auto numbers = entries(row);
+    for (Index k = 0; k < columns_; ++k) visit(static_cast<std::int32_t>(k), numbers[k]);
+    if (dimension_ > columns_) visit(static_cast<std::int32_t>(columns_), 1.0);
+  }
+
   /// Numbers a HessianSum needs.
   Index hessian_memory() const { return kernels::panel_rows * stride_; }
 

@@ -79,6 +79,30 @@ class MeanObjective final : public Objective {
     result /= count();
   }
 
+  bool restricts() const override {
+    return std::ranges::all_of(parts_, [](const Objective* part) { return part->restricts(); });
+  }
+
+  bool append_restricted(std::span<const double> second_derivatives, ColumnPlaces places,
+                         double factor, RestrictedRows& result) const override {
+    for (std::size_t k = 0; k < parts_.size(); ++k)
+      if (!parts_[k]->append_restricted(of_part(k, second_derivatives), places, factor / count(),
+                                        result))
+        return false;
+    return true;
+  }
+
+  bool hessian_diagonal(std::span<const double> second_derivatives, Vector& result) const override {
+    result.setZero(dimension());
+    Vector part;
+    for (std::size_t k = 0; k < parts_.size(); ++k) {
+      if (!parts_[k]->hessian_diagonal(of_part(k, second_derivatives), part)) return false;
+      result += part;
+    }
+    result /= count();
+    return true;
+  }
+
   std::optional<double> fenchel_gap(const Vector& x, const Vector& step,
                                     Vector& correction) const override {
     std::vector<std::optional<double>> gaps(parts_.size());

@@ -12,6 +12,7 @@
 #include "grove/problem/column_scaling.h"
 #include "grove/problem/feature_view.h"
 #include "grove/problem/loss.h"
+#include "grove/problem/restricted_rows.h"
 
 namespace grove {
 
@@ -73,6 +74,22 @@ class Objective {
   virtual void weighted_hessian_times(std::span<const double> second_derivatives, Batch batch,
                                       const Vector& direction, Vector& result,
                                       ObjectiveScratch& scratch) const = 0;
+
+  /// Appends factor times the Hessian over all samples, where evaluate_second_derivatives() gave
+  /// these, on the chosen columns: in time proportional to the non-zeros. False: an objective
+  /// cannot, and what was appended means nothing.
+  virtual bool append_restricted(std::span<const double> /*second_derivatives*/,
+                                 ColumnPlaces /*places*/, double /*factor*/,
+                                 RestrictedRows& /*result*/) const {
+    return false;
+  }
+  /// The diagonal of that Hessian; false where append_restricted() is.
+  virtual bool hessian_diagonal(std::span<const double> /*second_derivatives*/,
+                                Vector& /*result*/) const {
+    return false;
+  }
+  /// Whether both can be had.
+  virtual bool restricts() const { return false; }
 
   /// Approximates the Hessian over all samples at x by importance sampling: samples with a second
   /// derivative above a threshold are all used, the others are drawn in proportion to it and

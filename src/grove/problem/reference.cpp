@@ -12,6 +12,7 @@
 #include "grove/problem/certificate.h"
 #include "grove/problem/proximal_gradient.h"
 #include "grove/problem/quadratic_model.h"
+#include "grove/problem/restricted_model.h"
 
 namespace grove {
 namespace {
@@ -53,6 +54,7 @@ class ProximalNewton {
 
   Iterate at(Vector x);
   Vector model_minimizer(const Iterate& from);
+  const Vector& restricted_minimizer(const Iterate& from, double relative);
   Progress advance(Iterate& current, const Vector& target, double predicted);
   double minimizing_length(const Iterate& current, const Vector& target);
   double slope_at(const Vector& x, const Vector& step);
@@ -77,6 +79,8 @@ class ProximalNewton {
   int fruitless_ = 0;
   ObjectiveScratch scratch_;
   QuadraticScratch model_scratch_;
+  RestrictedMinimizer restricted_;  ///< beyond the dense limit
+  std::vector<double> second_derivatives_;
 };
 
 Iterate ProximalNewton::at(Vector x) {
@@ -102,12 +106,28 @@ Vector ProximalNewton::model_minimizer(const Iterate& from) {
                      .tolerance = relative * from.residual},
                     model_scratch_);
   };
+  if (!dense_ && objective_.restricts()) return restricted_minimizer(from, relative);
   if (!dense_)
     return minimize_with(ProductHessian(
         objective_, from.x, {.smoothness = smoothness_, .damping = damping_ * smoothness_}));
   diagonal_ = diagonal_.cwiseMax(from.hessian.diagonal());
   const Vector scale = (diagonal_.array() > 0).select(diagonal_, smoothness_);
   return minimize_with(DenseHessian(from.hessian, damping_ * scale));
+}
+
+const Vector& ProximalNewton::restricted_minimizer(const Iterate& from, double relative) {
+  second_derivatives_.resize(
+      static_cast<std::size_t>(objective_.second_derivative_count(Batch::all())));
+  objective_.evaluate_second_derivatives(from.x, Batch::all(), nullptr, second_derivatives_,
+                                         scratch_);
+  return restricted_.minimize({.f = objective_,
+                               .second_derivatives = second_derivatives_,
+                               .x = from.x,
+                               .gradient = from.gradient,
+                               .regularizer = regularizer_,
+                               .smoothness = smoothness_,
+                               .damping = damping_ * smoothness_,
+                               .tolerance = relative * from.residual});
 }
 
 /// A line search on f + r from `current` towards `target`: the full step if it lowers the value

@@ -110,6 +110,49 @@ class ShardObjective final : public Objective {
     result.head(penalized_) += penalty() * direction.head(penalized_);
   }
 
+  bool restricts() const override { return true; }
+
+  bool append_restricted(std::span<const double> second_derivatives, ColumnPlaces places,
+                         double factor, RestrictedRows& result) const override {
+    const double weight = factor * sample_weight(Batch::all());
+    std::visit(
+        [&](const auto& shard) {
+          for (Index row = 0; row < samples(); ++row) {
+            const double second = second_derivatives[static_cast<std::size_t>(row)];
+            if (!(second > 0)) continue;
+            const double root = std::sqrt(weight * second);
+            shard.visit_row(row, [&](std::int32_t column, double value) {
+              const std::int32_t place = places[static_cast<std::size_t>(column)];
+              if (place >= 0 && value != 0) result.add_entry(place, root * value);
+            });
+            result.end_row();
+          }
+        },
+        shard_);
+    if (penalty() > 0)
+      for (Index k = 0; k < penalized_; ++k)
+        if (const std::int32_t place = places[static_cast<std::size_t>(k)]; place >= 0)
+          result.ridge[place] += factor * penalty();
+    return true;
+  }
+
+  bool hessian_diagonal(std::span<const double> second_derivatives, Vector& result) const override {
+    result.setZero(dimension_);
+    std::visit(
+        [&](const auto& shard) {
+          for (Index row = 0; row < samples(); ++row) {
+            const double second = second_derivatives[static_cast<std::size_t>(row)];
+            shard.visit_row(row, [&](std::int32_t column, double value) {
+              result[column] += second * value * value;
+            });
+          }
+        },
+        shard_);
+    result *= sample_weight(Batch::all());
+    result.head(penalized_).array() += penalty();
+    return true;
+  }
+
   /// Of dense shards: the Hessian of a sparse one costs less than what is done with it.
   Index sketch_hessian(const Vector& x, Index samples_to_take, Matrix& hessian,
                        ObjectiveScratch& scratch) const override {

@@ -25,6 +25,13 @@ class SparseShard {
   void add_robust_moments(ColumnMoments& moments) const;
   /// By column, with weights of sum 1.
   WeightedMoments weighted_moments(const Vector& weights) const;
+  /// visit(column, value) for the non-zeros of a row, columns ascending.
+  template <class Visit>
+  void visit_row(Index index, const Visit& visit) const {
+    const Row entries = row(index);
+    for (Index j = 0; j < entries.count; ++j) visit(entries.columns[j], entries.values[j]);
+    if (constant_) visit(static_cast<std::int32_t>(dimension_ - 1), 1.0);
+  }
   Index hessian_memory() const { return 0; }
   Index staging_memory() const { return 0; }
 

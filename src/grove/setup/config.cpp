@@ -251,11 +251,10 @@ void add_method_options(Config& config, const Registry& registry, std::vector<Op
        method},
       config.sums, {{"open", SumsKind::open}, {"masked", SumsKind::masked}}));
   options.push_back(
-      penalty_option({"penalty", "auto | MU | scalar | diagonal | low-rank:K | full",
+      penalty_option({"penalty", "auto | MU | scalar | diagonal | low-rank:K | full | sparse",
                       "link weight: the scalar mu_z, or a matrix from the Hessians of both ends "
-                      "(auto: a matrix for druid-vl; for other methods, minibatch, linearized, "
-                      "--prox tuned and above 2000 coefficients a scalar from the mean Hessian "
-                      "diagonal at the start)",
+                      "(auto: a matrix for druid-vl; for other methods, minibatch, linearized "
+                      "and --prox tuned a scalar from the mean Hessian diagonal at the start)",
                       method},
                      config.penalty));
   options.push_back(number_option(

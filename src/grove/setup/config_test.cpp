@@ -135,7 +135,7 @@ TEST(Options, EveryMethodNameIsUnderstood) {
 TEST(Options, ValuesOutOfRangeAreRefusedWithTheFlagAndTheRange) {
   EXPECT_EQ(flag_error("penalty", "-1"),
             "--penalty: '-1' is not possible; expected a number above 0, auto, scalar, diagonal, "
-            "low-rank:K with K above 0, or full");
+            "low-rank:K with K above 0, full or sparse");
   EXPECT_EQ(flag_error("l1", "-0.1"),
             "--l1: '-0.1' is not possible; expected a number of at least 0");
   EXPECT_EQ(flag_error("loss-rate", "1"),
@@ -230,7 +230,7 @@ TEST(ConfigFile, AnEmptyTableIsAnUnknownKey) {
 TEST(ConfigFile, ABadValueIsNamedWithItsLineAndTheExpectedRange) {
   EXPECT_EQ(toml_error("\npenalty = -2\n"),
             ".toml:2: penalty: '-2' is not possible; expected a number above 0, auto, scalar, "
-            "diagonal, low-rank:K with K above 0, or full");
+            "diagonal, low-rank:K with K above 0, full or sparse");
   EXPECT_TRUE(toml_error("agents = 2.5\n").starts_with(".toml:1: agents: "));
   EXPECT_TRUE(toml_error("penalty = \"much\"\n").starts_with(".toml:1: penalty: "));
   EXPECT_EQ(toml_error("[penalty]\nz = 1\n"),

@@ -40,6 +40,8 @@ struct Instance {
 
   Index dimension() const { return mean->dimension(); }
   std::size_t agents() const { return objectives.size(); }
+  /// f_i of an agent of this process; all have the same form.
+  const Objective& own_objective() const { return *objectives[own_agents().first]; }
   AgentRange own_agents() const {
     return own.value_or(AgentRange{0, static_cast<std::uint32_t>(agents())});
   }

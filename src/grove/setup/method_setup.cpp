@@ -144,8 +144,27 @@ std::optional<Safeguard> safeguard_of(const Config& config, const Instance& inst
   return Safeguard{};
 }
 
+/// Sparse weights restrict Hessians to a few coordinates.
+Status check_sparse_weights(const Config& config, const Instance& instance) {
+  if (!instance.own_objective().restricts())
+    return Error{"--penalty",
+                 "sparse needs a loss of one margin for each sample; expected another "
+                 "form"};
+  if (!instance.regularizer.separable() || config.theta_penalty)
+    return Error{"--penalty",
+                 "sparse needs a regularizer that is separable, and no "
+                 "--theta-penalty; expected a number"};
+  if (config.sampling != SamplingKind::full)
+    return Error{"--penalty", "sparse works on all samples; expected --sampling full"};
+  return success();
+}
+
 Status set_up_published_weights(Config& config, const Instance& instance, MethodSetup& setup) {
   const LinkWeightForm form = *config.penalty.published_form();
+  if (form.shape == LinkWeightShape::sparse) {
+    if (Status status = check_sparse_weights(config, instance); !status) return status;
+    config.link = LinkKind::edge;
+  }
   if (form.shape == LinkWeightShape::full && instance.dimension() > largest_full_weight)
     return Error{"--penalty",
                  fmt::format("full publishes a matrix of {0} x {0}; expected at most {1} "
@@ -177,12 +196,15 @@ double weight_bytes(LinkWeightForm form, const Instance& instance) {
 /// Makes a weight out of auto.
 void settle_penalty(Config& config, const Instance& instance, std::vector<std::string>& notes) {
   constexpr double most_bytes = 1e9;  // in all; graphs with a hundred links an agent come here
-  const auto form = automatic_weight_form(config, instance.dimension());
+  auto form = automatic_weight_form(config, instance.dimension());
+  if (form && form->shape == LinkWeightShape::sparse && !instance.own_objective().restricts())
+    form = std::nullopt;
   if (!form) {
     config.penalty = automatic_scalar_penalty(*instance.mean, instance.start(), instance.graph);
     return;
   }
   config.penalty = *form;
+  if (form->shape == LinkWeightShape::sparse) return;
   const double bytes = weight_bytes(*form, instance);
   if (bytes <= most_bytes) return;
   config.penalty = LinkWeightForm{LinkWeightShape::diagonal};
@@ -278,7 +300,8 @@ bool has_own_units(const Config& config) {
   if (config.method.traits().sums_over_tree) return true;
   const auto* prox = config.prox ? std::get_if<double>(&config.prox->value) : nullptr;
   const bool no_prox = !config.prox || (prox && *prox == 0);  // records have it written out
-  return config.penalty.published_form() && !config.theta_penalty && no_prox;
+  const LinkWeightForm* form = config.penalty.published_form();
+  return form && form->shape != LinkWeightShape::sparse && !config.theta_penalty && no_prox;
 }
 
 /// One value where all agents have the same, otherwise all of them.
@@ -313,8 +336,12 @@ void write_back(const MethodSetup& setup, Config& config) {
 }  // namespace
 
 std::optional<LinkWeightForm> automatic_weight_form(const Config& config, Index dimension) {
-  if (!can_publish_weights(config) || dimension > largest_with_matrices) return std::nullopt;
-  return automatic_form(dimension, config.l1 > 0);
+  if (!can_publish_weights(config)) return std::nullopt;
+  if (dimension <= largest_with_matrices) return automatic_form(dimension, config.l1 > 0);
+  const bool separable = !config.regularizer || config.regularizer->term->separable();
+  if (!separable || config.theta_penalty || config.sampling != SamplingKind::full)
+    return std::nullopt;
+  return LinkWeightForm{LinkWeightShape::sparse};
 }
 
 MethodChoice choose_method(const Config& config, const Instance& instance) {

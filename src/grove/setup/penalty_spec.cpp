@@ -22,6 +22,8 @@ nlohmann::json text_of(const PenaltySpec& choice) {
       return "diagonal";
     case LinkWeightShape::low_rank:
       return fmt::format("low-rank:{}", choice.published_form()->rank);
+    case LinkWeightShape::sparse:
+      return "sparse";
     case LinkWeightShape::full:
       break;
   }
@@ -33,6 +35,7 @@ Status set_choice(PenaltySpec& target, std::string_view given) {
   if (given == "auto") return target = PenaltySpec(), success();
   if (given == "scalar") return target = LinkWeightForm{scalar}, success();
   if (given == "diagonal") return target = LinkWeightForm{diagonal}, success();
+  if (given == "sparse") return target = LinkWeightForm{sparse}, success();
   if (given == "full") return target = LinkWeightForm{full}, success();
   if (given.starts_with("low-rank:")) {
     const auto rank = parse_integer(given.substr(9));
@@ -41,7 +44,7 @@ Status set_choice(PenaltySpec& target, std::string_view given) {
   if (const auto number = parse_double(given); number && Range::positive().contains(*number))
     return target = *number, success();
   return Error{"", fmt::format("'{}' is not possible; expected a number above 0, auto, scalar, "
-                               "diagonal, low-rank:K with K above 0, or full",
+                               "diagonal, low-rank:K with K above 0, full or sparse",
                                given)};
 }
 

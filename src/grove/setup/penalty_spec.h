@@ -26,7 +26,7 @@ class PenaltySpec {
   std::variant<Auto, double, LinkWeightForm> choice_;
 };
 
-/// auto | MU | scalar | diagonal | low-rank:K | full
+/// auto | MU | scalar | diagonal | low-rank:K | full | sparse
 Option penalty_option(const OptionText& text, PenaltySpec& target);
 
 /// What auto means where agents can publish weights, by what was measured
