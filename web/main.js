@@ -69,7 +69,11 @@ class View {
     this.rounds = [...new Set(this.runs.flatMap((run) => run.rounds()))].sort((a, b) => a - b);
     if (!this.rounds.length) this.rounds = [0];
     byId('slider').max = String(this.rounds.length - 1);
-    for (const graph of this.graphs) graph.refreshRange();
+    // One range for all runs, so that a colour means the same in each.
+    const ranges = this.graphs.map((graph) => graph.run.distanceRange());
+    const range = [Math.min(...ranges.map(([low]) => low)),
+      Math.max(...ranges.map(([, high]) => high))];
+    for (const graph of this.graphs) graph.range = range;
     this.describe();
     this.drawLegend();
     this.fillAxes();
@@ -86,9 +90,9 @@ class View {
         `Grove: ${this.runs.length} runs` :
         ['Grove', config.method, config.data].filter(Boolean).join(' · ');
     document.title = byId('title').textContent;
-    const outcome = this.runs.length > 1 ? '' : (record.outcome && record.outcome.detail) || '';
-    byId('outcome').textContent =
-        [outcome, this.live ? 'running' : ''].filter(Boolean).join(' · ');
+    const outcome = (record.outcome && record.outcome.detail) || '';
+    const named = this.runs.length > 1 && outcome ? `${this.run.name}: ${outcome}` : outcome;
+    byId('outcome').textContent = [named, this.live ? 'running' : ''].filter(Boolean).join(' · ');
     const sentences = [...(record.explanations || []), ...(record.notes || [])];
     if (sentences.join('\n') === this.sentences) return;
     this.sentences = sentences.join('\n');
@@ -104,6 +108,7 @@ class View {
     const most = 4;
     const earlier = new Map(this.graphs.map((graph) => [graph.run.name, graph.nodes]));
     const shownRuns = this.runs.filter((run) => run.agents.length && run.edges.length);
+    byId('columns').classList.toggle('many', this.runs.length > 1);
     byId('graphs').textContent = shownRuns.length ? '' : 'The record has no links.';
     this.graphs = shownRuns.slice(0, most).map((run) => {
       const figure = document.createElement('figure');
@@ -195,18 +200,27 @@ class View {
     addEventListener('keydown', (event) => this.key(event));
     let width = innerWidth;
     addEventListener('resize', () => {
-      if (innerWidth !== width) this.drawCurves();
+      if (innerWidth !== width) this.redraw();
       width = innerWidth;
       this.stale = true;
     });
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-      this.drawCurves();
+      this.redraw();
       this.stale = true;
     });
   }
 
+  /** After the width or the colours of the page changed. */
+  redraw() {
+    if (!this.run) return;
+    this.drawCurves();
+    this.drawResults();
+  }
+
   key(event) {
-    if (['SELECT', 'INPUT', 'BUTTON'].includes(event.target.tagName)) return;
+    const {tagName} = event.target;
+    if (tagName === 'SELECT' || tagName === 'INPUT') return;  // they have keys of their own
+    if (tagName === 'BUTTON' && event.key === ' ') return;
     const actions = {' ': () => this.toggle(), ArrowLeft: () => this.step(-1),
       ArrowRight: () => this.step(1), Home: () => this.goTo(0),
       End: () => this.goTo(this.rounds.length - 1)};
@@ -291,7 +305,7 @@ class View {
       const value = chart.data[s][k];
       return value === null || value === undefined ? '' : `${series.label} ${shown(value)}`;
     });
-    byId('values').textContent = parts.filter(Boolean).join('   ');
+    byId('values').textContent = parts.filter(Boolean).join(' · ');
   }
 
   markRound() {
