@@ -43,11 +43,12 @@ export class Graph {
       radius: crowd * (6 + 10 * Math.sqrt(samples[i] / most)),
     }));
     this.links = run.edges.map(([source, target]) => ({source, target}));
+    const isWide = canvas.clientWidth > 1.2 * canvas.clientHeight;
     this.simulation = d3.forceSimulation(this.nodes)
         .force('charge', d3.forceManyBody().strength(-120).theta(1.1))
         .force('link', d3.forceLink(this.links).distance(60))
         .force('x', d3.forceX().strength(0.05))
-        .force('y', d3.forceY().strength(0.08))
+        .force('y', d3.forceY().strength(isWide ? 0.08 : 0.05))
         .stop();
     if (this.nodes.length <= mostLabels)
       this.simulation.force('apart', d3.forceCollide((node) => node.radius + 12));
