@@ -23,7 +23,7 @@ export function shareOf(value, range) {
 }
 
 const grey = '#9aa0a8';
-const mostLabels = 60;
+const mostLabels = 60, mostCircles = 500;
 
 export class Graph {
   /** `earlier`: nodes of the same agents, which stay where they are. */
@@ -42,6 +42,7 @@ export class Graph {
       ...(earlier[i] ? {x: earlier[i].x, y: earlier[i].y} : {}),
       radius: crowd * (6 + 10 * Math.sqrt(samples[i] / most)),
     }));
+    this.isCrowd = this.nodes.length > mostCircles;
     this.links = run.edges.map(([source, target]) => ({source, target}));
     const isWide = canvas.clientWidth > 1.2 * canvas.clientHeight;
     this.simulation = d3.forceSimulation(this.nodes)
@@ -66,6 +67,15 @@ export class Graph {
     const until = performance.now() + milliseconds;
     while (this.simulation.alpha() > 0.02 && performance.now() < until) this.simulation.tick();
     return this.simulation.alpha() > 0.02;
+  }
+
+  /** Whether nodes moved, and a picture of it is due: of a crowd ten times a second. */
+  moved(now) {
+    this.hasMoved = this.settle(6) || this.hasMoved;
+    if (!this.hasMoved || (this.isCrowd && now - (this.movedAt ?? 0) < 100)) return false;
+    this.hasMoved = false;
+    this.movedAt = now;
+    return true;
   }
 
   transform() {
@@ -117,17 +127,21 @@ export class Graph {
     const most = largest(run.bytes, 1);
     paper.strokeStyle = this.ink;
     paper.globalAlpha = this.links.length > 1000 ? 0.12 : 0.35;
+    // One path for all links of a style: a stroke each takes too long where there are thousands.
+    const styles = new Map();
     this.links.forEach((link, k) => {
-      const [x, y] = this.place(link.source);
-      const [toX, toY] = this.place(link.target);
-      paper.lineWidth = run.bytes.length ? 0.5 + 3 * run.bytes[k] / most : 1;
-      paper.setLineDash(run.lost[k] > 0 ? [4, 4] : []);
-      paper.beginPath();
-      paper.moveTo(x, y);
-      paper.lineTo(toX, toY);
-      paper.stroke();
+      const width = run.bytes.length ? Math.round(1 + 6 * run.bytes[k] / most) / 2 : 1;
+      const key = run.lost[k] > 0 ? -width : width;
+      if (!styles.has(key)) styles.set(key, new Path2D());
+      styles.get(key).moveTo(...this.place(link.source));
+      styles.get(key).lineTo(...this.place(link.target));
       ++this.drawn.edges;
     });
+    for (const [key, lines] of styles) {
+      paper.lineWidth = Math.abs(key);
+      paper.setLineDash(key < 0 ? [4, 4] : []);
+      paper.stroke(lines);
+    }
     paper.setLineDash([]);
     paper.globalAlpha = 1;
   }
@@ -145,7 +159,20 @@ export class Graph {
     return colourOf(shareOf(this.frame.distance[i], this.range));
   }
 
+  /** Squares in their colour: thousands of circles with outlines take too long. */
+  drawSquares(paper) {
+    for (const node of this.nodes) {
+      const [x, y] = this.place(node);
+      const half = node.radius + (this.picked.has(node.index) ? 4 : 0);
+      paper.fillStyle = this.colour(node.index);
+      paper.fillRect(x - half, y - half, 2 * half, 2 * half);
+      ++this.drawn.nodes;
+      if (!this.isActive(node.index)) ++this.drawn.grey;
+    }
+  }
+
   drawNodes(paper) {
+    if (this.isCrowd) return this.drawSquares(paper);
     const {run} = this;
     const steps = largest(run.agents.map((agent) => agent.work || 1), 1);
     const labels = this.nodes.length <= mostLabels;

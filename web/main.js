@@ -153,7 +153,7 @@ class View {
       add(graph.run.isNetwork ? 'grey: silent' : 'grey: inactive');
     }
     if (!graph.run.isNetwork) add('size: samples');
-    add('ring: local steps');
+    if (!graph.isCrowd) add('ring: local steps');
     if (graph.run.bytes.length) add(`line width: bytes; dashed: ${graph.run.dashed}`);
   }
 
@@ -254,7 +254,7 @@ class View {
 
   goTo(at) {
     this.at = Math.min(Math.max(at, 0), this.rounds.length - 1);
-    this.stale = true;
+    this.stale = this.staleTable = true;
     const round = this.rounds[this.at];
     byId('slider').value = String(this.at);
     byId('slider').setAttribute('aria-valuetext', `round ${round}`);
@@ -280,15 +280,17 @@ class View {
     } else {
       this.playedAt = undefined;
     }
-    for (const graph of this.graphs) this.stale = graph.settle(6) || this.stale;
+    for (const graph of this.graphs) this.stale = graph.moved(now) || this.stale;
     if (this.stale && this.run) {
       this.stale = false;
       for (const graph of this.graphs) graph.draw(this.rounds[this.at]);
-      if (!this.playing || now - (this.tableAt ?? 0) > 250) {
-        this.tableAt = now;
-        agentTable(byId('table'), this.run, this.rounds[this.at]);
-        this.markRound();
-      }
+    }
+    // Four times a second at most: to lay out a long table takes longer than a frame.
+    if (this.staleTable && this.run && now - (this.tableAt ?? -Infinity) > 250) {
+      this.staleTable = false;
+      this.tableAt = now;
+      agentTable(byId('table'), this.run, this.rounds[this.at]);
+      this.markRound();
     }
     ++this.drawnFrames;
   }
