@@ -16,7 +16,8 @@ function axisOf(label, log) {
     labelFont: '12px system-ui, "DejaVu Sans", sans-serif'};
   if (log) {  // powers of ten only: lines between them would fill the picture
     const isPower = (tick) => tick && Number.isInteger(Math.round(Math.log10(tick) * 1e6) / 1e6);
-    axis.filter = (_, ticks) => ticks.map((tick) => isPower(tick) ? tick : null);
+    const powers = (_, ticks) => ticks.map((tick) => isPower(tick) ? tick : null);
+    axis.filter = axis.grid.filter = axis.ticks.filter = powers;
     axis.values = (_, ticks) => ticks.map((tick) => isPower(tick) ? tick.toExponential(0) : '');
   }
   return axis;
@@ -42,6 +43,10 @@ export function plot(box, x, series, options) {
         value: (_, value) => shown(value)}))],
     hooks: options.hooks || {},
   }, [x, ...clean], box);
+  const picture = box.querySelector('canvas');
+  picture.setAttribute('role', 'img');
+  picture.setAttribute('aria-label',
+      `Curves of ${series.map(({name}) => name).join(', ')} over ${options.x}`);
   return chart;
 }
 
@@ -115,8 +120,9 @@ export function agentTable(box, run, round) {
   }
   const rows = run.agents.slice(0, most).map((agent, i) => [agent.label,
     frame ? shown(frame.distance[i]) : '–', shown(agent.samples), shown(agent.degree),
-    shown(agent.work), shown(agent.participation)]);
-  table(box, ['agent', run.measure, 'samples', 'links', 'local steps', 'participation'], rows, off);
+    shown(agent.work), shown(agent.participation), off(i) ? 'inactive' : 'active']);
+  table(box, ['agent', run.measure, 'samples', 'links', 'local steps', 'participation', 'state'],
+      rows, off);
   if (run.agents.length > most) {
     const note = document.createElement('p');
     note.textContent = `The first ${most} of ${run.agents.length} agents.`;
@@ -135,33 +141,51 @@ export function runTable(box, runs) {
       }));
 }
 
+const make = (name, attributes, text) => {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  if (text !== undefined) element.textContent = text;
+  return element;
+};
+
+/** Where the parts of a forest plot are; on a phone the texts are above the intervals. */
+function forestPlaces(width) {
+  if (width < 560) return {left: 10, right: 10, row: 40, mark: 28, text: 15, number: width};
+  const left = Math.min(200, width * 0.35);
+  return {left, right: 190, row: 24, mark: 16, text: 20, number: width - 178};
+}
+
 /** Estimates with their intervals, the intercept left out where there are others. */
 export function forest(box, rows) {
   const all = rows.filter((row) => rows.length === 1 || row.name !== 'Intercept').slice(0, 100);
   const bounded = (value, other) => Number.isFinite(value) ? value : other;
   const low = Math.min(0, ...all.map((row) => bounded(row.low, row.estimate)));
   const high = Math.max(0, ...all.map((row) => bounded(row.high, row.estimate)));
-  const width = Math.max(box.clientWidth, 320), left = Math.min(200, width * 0.35), right = 170;
+  const width = Math.max(box.clientWidth, 300), places = forestPlaces(width);
+  const {left, right, row: step} = places;
   const x = (value) => left + (value - low) / (high - low || 1) * (width - left - right);
-  const make = (name, attributes, text) => {
-    const element = document.createElementNS('http://www.w3.org/2000/svg', name);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-    if (text !== undefined) element.textContent = text;
-    return element;
-  };
-  const svg = make('svg', {width, height: 24 * all.length + 12, role: 'img',
+  const bottom = step * all.length + 6;
+  const svg = make('svg', {width, height: bottom + 24, role: 'img',
     'aria-label': `Coefficients with intervals, ${all.length} rows`});
-  svg.append(make('line', {class: 'zero', x1: x(0), x2: x(0), y1: 0, y2: 24 * all.length + 6}));
+  svg.append(make('line', {class: 'zero', x1: x(0), x2: x(0), y1: 0, y2: bottom}),
+      make('line', {class: 'axis', x1: x(low), x2: x(high), y1: bottom, y2: bottom}));
+  for (const [value, anchor] of [[low, 'start'], [0, 'middle'], [high, 'end']])
+    if (value === 0 || Math.abs(x(value) - x(0)) > 60)
+      svg.append(make('text', {class: 'tick', x: x(value), y: bottom + 15, 'text-anchor':
+        value === 0 && low === 0 ? 'start' : value === 0 && high === 0 ? 'end' : anchor},
+      shown(value, 3)));
   all.forEach((row, k) => {
-    const y = 24 * k + 16;
+    const y = step * k + places.mark, textY = step * k + places.text;
     const name = row.class ? `${row.class}: ${row.name}` : row.name;
-    svg.append(make('text', {x: 0, y: y + 4}, name.slice(0, 30)));
+    svg.append(make('text', {x: 0, y: textY}, name.slice(0, 30)));
     const known = Number.isFinite(row.low) && Number.isFinite(row.high);
     if (known)
       svg.append(make('line', {class: 'mark', x1: x(row.low), x2: x(row.high), y1: y, y2: y}));
     svg.append(make('circle', {class: 'mark', cx: x(row.estimate), cy: y, r: 4}));
     const interval = known ? ` (${shown(row.low, 3)} to ${shown(row.high, 3)})` : '';
-    svg.append(make('text', {x: width - right + 12, y: y + 4}, shown(row.estimate, 3) + interval));
+    svg.append(make('text', {x: places.number, y: textY,
+      'text-anchor': places.number === width ? 'end' : 'start'},
+    shown(row.estimate, 3) + interval));
   });
   box.replaceChildren(svg);
 }

@@ -1,18 +1,18 @@
 // The network on a canvas: nodes are agents, lines are links.
 import {largest, shown, shownBytes} from './data.js';
 
-// Ten colours of cividis, which people with colour-blindness see in the same order.
-const cividis = [
-  [0, 34, 78], [18, 53, 112], [59, 73, 108], [87, 93, 109], [112, 113, 115], [138, 134, 120],
-  [165, 156, 116], [195, 179, 105], [225, 204, 85], [254, 232, 56],
+// Ten colours of viridis, which people with colour-blindness see in the same order. None is grey.
+const viridis = [
+  [68, 1, 84], [72, 40, 120], [62, 74, 137], [49, 104, 142], [38, 130, 142], [31, 158, 137],
+  [53, 183, 121], [110, 206, 88], [181, 222, 43], [253, 231, 37],
 ];
 
 /** The colour of a share in [0, 1]. */
 export function colourOf(share) {
-  const at = Math.min(Math.max(share, 0), 1) * (cividis.length - 1);
-  const low = Math.min(Math.floor(at), cividis.length - 2);
-  const mixed = cividis[low].map((part, k) =>
-      Math.round(part + (at - low) * (cividis[low + 1][k] - part)));
+  const at = Math.min(Math.max(share, 0), 1) * (viridis.length - 1);
+  const low = Math.min(Math.floor(at), viridis.length - 2);
+  const mixed = viridis[low].map((part, k) =>
+      Math.round(part + (at - low) * (viridis[low + 1][k] - part)));
   return `rgb(${mixed[0]},${mixed[1]},${mixed[2]})`;
 }
 
@@ -23,6 +23,7 @@ export function shareOf(value, range) {
 }
 
 const grey = '#9aa0a8';
+const mostLabels = 60, mostCircles = 500;
 
 export class Graph {
   /** `earlier`: nodes of the same agents, which stay where they are. */
@@ -31,6 +32,7 @@ export class Graph {
     this.run = run;
     this.tip = tip;
     this.picked = new Set();
+    this.range = run.distanceRange();
     this.drawn = {nodes: 0, edges: 0, grey: 0};
     const samples = run.agents.map((agent) => agent.samples || 1);
     const most = largest(samples, 1);
@@ -40,15 +42,18 @@ export class Graph {
       ...(earlier[i] ? {x: earlier[i].x, y: earlier[i].y} : {}),
       radius: crowd * (6 + 10 * Math.sqrt(samples[i] / most)),
     }));
+    this.isCrowd = this.nodes.length > mostCircles;
     this.links = run.edges.map(([source, target]) => ({source, target}));
+    const isWide = canvas.clientWidth > 1.2 * canvas.clientHeight;
     this.simulation = d3.forceSimulation(this.nodes)
         .force('charge', d3.forceManyBody().strength(-120).theta(1.1))
         .force('link', d3.forceLink(this.links).distance(60))
         .force('x', d3.forceX().strength(0.05))
-        .force('y', d3.forceY().strength(0.05))
+        .force('y', d3.forceY().strength(isWide ? 0.08 : 0.05))
         .stop();
+    if (this.nodes.length <= mostLabels)
+      this.simulation.force('apart', d3.forceCollide((node) => node.radius + 12));
     if (earlier.length === this.nodes.length) this.simulation.alpha(0.05);
-    this.refreshRange();
     canvas.setAttribute('role', 'img');
     canvas.tabIndex = 0;
     canvas.addEventListener('pointermove', (event) => this.hover(event));
@@ -57,15 +62,20 @@ export class Graph {
     this.settle(150);
   }
 
-  refreshRange() {
-    this.range = this.run.distanceRange();
-  }
-
   /** Ticks of the layout for at most so many milliseconds. */
   settle(milliseconds) {
     const until = performance.now() + milliseconds;
     while (this.simulation.alpha() > 0.02 && performance.now() < until) this.simulation.tick();
     return this.simulation.alpha() > 0.02;
+  }
+
+  /** Whether nodes moved, and a picture of it is due: of a crowd ten times a second. */
+  moved(now) {
+    this.hasMoved = this.settle(6) || this.hasMoved;
+    if (!this.hasMoved || (this.isCrowd && now - (this.movedAt ?? 0) < 100)) return false;
+    this.hasMoved = false;
+    this.movedAt = now;
+    return true;
   }
 
   transform() {
@@ -76,10 +86,11 @@ export class Graph {
       top = Math.min(top, y);
       bottom = Math.max(bottom, y);
     }
-    const edge = 30;
-    const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
+    const edge = 30, label = 14;
+    const width = this.canvas.clientWidth, height = this.canvas.clientHeight - label;
     this.scale = Math.min((width - 2 * edge) / Math.max(right - left, 1),
         (height - 2 * edge) / Math.max(bottom - top, 1), 3);
+    this.zoom = Math.min(Math.max(this.scale, 0.5), 1);
     this.dx = width / 2 - this.scale * (left + right) / 2;
     this.dy = height / 2 - this.scale * (top + bottom) / 2;
   }
@@ -116,17 +127,21 @@ export class Graph {
     const most = largest(run.bytes, 1);
     paper.strokeStyle = this.ink;
     paper.globalAlpha = this.links.length > 1000 ? 0.12 : 0.35;
+    // One path for all links of a style: a stroke each takes too long where there are thousands.
+    const styles = new Map();
     this.links.forEach((link, k) => {
-      const [x, y] = this.place(link.source);
-      const [toX, toY] = this.place(link.target);
-      paper.lineWidth = run.bytes.length ? 0.5 + 3 * run.bytes[k] / most : 1;
-      paper.setLineDash(run.lost[k] > 0 ? [4, 4] : []);
-      paper.beginPath();
-      paper.moveTo(x, y);
-      paper.lineTo(toX, toY);
-      paper.stroke();
+      const width = run.bytes.length ? Math.round(1 + 6 * run.bytes[k] / most) / 2 : 1;
+      const key = run.lost[k] > 0 ? -width : width;
+      if (!styles.has(key)) styles.set(key, new Path2D());
+      styles.get(key).moveTo(...this.place(link.source));
+      styles.get(key).lineTo(...this.place(link.target));
       ++this.drawn.edges;
     });
+    for (const [key, lines] of styles) {
+      paper.lineWidth = Math.abs(key);
+      paper.setLineDash(key < 0 ? [4, 4] : []);
+      paper.stroke(lines);
+    }
     paper.setLineDash([]);
     paper.globalAlpha = 1;
   }
@@ -144,33 +159,50 @@ export class Graph {
     return colourOf(shareOf(this.frame.distance[i], this.range));
   }
 
+  /** Squares in their colour: thousands of circles with outlines take too long. */
+  drawSquares(paper) {
+    for (const node of this.nodes) {
+      const [x, y] = this.place(node);
+      const half = node.radius + (this.picked.has(node.index) ? 4 : 0);
+      paper.fillStyle = this.colour(node.index);
+      paper.fillRect(x - half, y - half, 2 * half, 2 * half);
+      ++this.drawn.nodes;
+      if (!this.isActive(node.index)) ++this.drawn.grey;
+    }
+  }
+
   drawNodes(paper) {
+    if (this.isCrowd) return this.drawSquares(paper);
     const {run} = this;
     const steps = largest(run.agents.map((agent) => agent.work || 1), 1);
-    const labels = this.nodes.length <= 60;
+    const labels = this.nodes.length <= mostLabels;
     paper.textAlign = 'center';
     paper.font = '11px system-ui, "DejaVu Sans", sans-serif';
     for (const node of this.nodes) {
       const [x, y] = this.place(node);
+      const radius = this.zoom * node.radius;
+      const active = this.isActive(node.index);
       paper.beginPath();
-      paper.arc(x, y, node.radius, 0, 2 * Math.PI);
+      paper.arc(x, y, radius, 0, 2 * Math.PI);
       paper.fillStyle = this.colour(node.index);
       paper.fill();
       paper.lineWidth = this.picked.has(node.index) ? 3 : 1;
       paper.strokeStyle = this.ink;
+      if (!active) paper.setLineDash([2, 3]);  // told apart without colour, too
       paper.stroke();
+      if (!active) paper.setLineDash([]);
       // The ring is the share of the most local steps of any agent.
       const share = (run.agents[node.index].work || 1) / steps;
       paper.beginPath();
-      paper.arc(x, y, node.radius + 3, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * share);
+      paper.arc(x, y, radius + 3, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * share);
       paper.lineWidth = 1.5;
       paper.stroke();
       if (labels) {
         paper.fillStyle = this.ink;
-        paper.fillText(run.agents[node.index].label.slice(0, 16), x, y + node.radius + 15);
+        paper.fillText(run.agents[node.index].label.slice(0, 16), x, y + radius + 15);
       }
       ++this.drawn.nodes;
-      if (!this.isActive(node.index)) ++this.drawn.grey;
+      if (!active) ++this.drawn.grey;
     }
   }
 
@@ -179,7 +211,7 @@ export class Graph {
     const x = event.clientX - box.left, y = event.clientY - box.top;
     return this.nodes.find((node) => {
       const [nodeX, nodeY] = this.place(node);
-      return Math.hypot(nodeX - x, nodeY - y) <= node.radius + 4;
+      return Math.hypot(nodeX - x, nodeY - y) <= this.zoom * node.radius + 4;
     });
   }
 

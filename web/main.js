@@ -69,7 +69,11 @@ class View {
     this.rounds = [...new Set(this.runs.flatMap((run) => run.rounds()))].sort((a, b) => a - b);
     if (!this.rounds.length) this.rounds = [0];
     byId('slider').max = String(this.rounds.length - 1);
-    for (const graph of this.graphs) graph.refreshRange();
+    // One range for all runs, so that a colour means the same in each.
+    const ranges = this.graphs.map((graph) => graph.run.distanceRange());
+    const range = [Math.min(...ranges.map(([low]) => low)),
+      Math.max(...ranges.map(([, high]) => high))];
+    for (const graph of this.graphs) graph.range = range;
     this.describe();
     this.drawLegend();
     this.fillAxes();
@@ -86,9 +90,9 @@ class View {
         `Grove: ${this.runs.length} runs` :
         ['Grove', config.method, config.data].filter(Boolean).join(' · ');
     document.title = byId('title').textContent;
-    const outcome = this.runs.length > 1 ? '' : (record.outcome && record.outcome.detail) || '';
-    byId('outcome').textContent =
-        [outcome, this.live ? 'running' : ''].filter(Boolean).join(' · ');
+    const outcome = (record.outcome && record.outcome.detail) || '';
+    const named = this.runs.length > 1 && outcome ? `${this.run.name}: ${outcome}` : outcome;
+    byId('outcome').textContent = [named, this.live ? 'running' : ''].filter(Boolean).join(' · ');
     const sentences = [...(record.explanations || []), ...(record.notes || [])];
     if (sentences.join('\n') === this.sentences) return;
     this.sentences = sentences.join('\n');
@@ -104,6 +108,7 @@ class View {
     const most = 4;
     const earlier = new Map(this.graphs.map((graph) => [graph.run.name, graph.nodes]));
     const shownRuns = this.runs.filter((run) => run.agents.length && run.edges.length);
+    byId('columns').classList.toggle('many', this.runs.length > 1);
     byId('graphs').textContent = shownRuns.length ? '' : 'The record has no links.';
     this.graphs = shownRuns.slice(0, most).map((run) => {
       const figure = document.createElement('figure');
@@ -148,7 +153,7 @@ class View {
       add(graph.run.isNetwork ? 'grey: silent' : 'grey: inactive');
     }
     if (!graph.run.isNetwork) add('size: samples');
-    add('ring: local steps');
+    if (!graph.isCrowd) add('ring: local steps');
     if (graph.run.bytes.length) add(`line width: bytes; dashed: ${graph.run.dashed}`);
   }
 
@@ -195,18 +200,27 @@ class View {
     addEventListener('keydown', (event) => this.key(event));
     let width = innerWidth;
     addEventListener('resize', () => {
-      if (innerWidth !== width) this.drawCurves();
+      if (innerWidth !== width) this.redraw();
       width = innerWidth;
       this.stale = true;
     });
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-      this.drawCurves();
+      this.redraw();
       this.stale = true;
     });
   }
 
+  /** After the width or the colours of the page changed. */
+  redraw() {
+    if (!this.run) return;
+    this.drawCurves();
+    this.drawResults();
+  }
+
   key(event) {
-    if (['SELECT', 'INPUT', 'BUTTON'].includes(event.target.tagName)) return;
+    const {tagName} = event.target;
+    if (tagName === 'SELECT' || tagName === 'INPUT') return;  // they have keys of their own
+    if (tagName === 'BUTTON' && event.key === ' ') return;
     const actions = {' ': () => this.toggle(), ArrowLeft: () => this.step(-1),
       ArrowRight: () => this.step(1), Home: () => this.goTo(0),
       End: () => this.goTo(this.rounds.length - 1)};
@@ -240,15 +254,20 @@ class View {
 
   goTo(at) {
     this.at = Math.min(Math.max(at, 0), this.rounds.length - 1);
-    this.stale = true;
+    this.stale = this.staleTable = true;
     const round = this.rounds[this.at];
     byId('slider').value = String(this.at);
     byId('slider').setAttribute('aria-valuetext', `round ${round}`);
     byId('round').textContent = `round ${round} of ${this.rounds[this.rounds.length - 1]}`;
   }
 
-  /** Once a frame of the screen. */
   tick(now) {
+    this.frame(now);
+    requestAnimationFrame((next) => this.tick(next));
+  }
+
+  /** Once a frame of the screen. */
+  frame(now) {
     if (this.playing) {
       const each = 1000 / Number(byId('speed').value);
       const steps = Math.floor((now - (this.playedAt ?? now)) / each);
@@ -261,18 +280,19 @@ class View {
     } else {
       this.playedAt = undefined;
     }
-    for (const graph of this.graphs) this.stale = graph.settle(6) || this.stale;
+    for (const graph of this.graphs) this.stale = graph.moved(now) || this.stale;
     if (this.stale && this.run) {
       this.stale = false;
       for (const graph of this.graphs) graph.draw(this.rounds[this.at]);
-      if (!this.playing || now - (this.tableAt ?? 0) > 250) {
-        this.tableAt = now;
-        agentTable(byId('table'), this.run, this.rounds[this.at]);
-        this.markRound();
-      }
+    }
+    // Four times a second at most: to lay out a long table takes longer than a frame.
+    if (this.staleTable && this.run && now - (this.tableAt ?? -Infinity) > 250) {
+      this.staleTable = false;
+      this.tableAt = now;
+      agentTable(byId('table'), this.run, this.rounds[this.at]);
+      this.markRound();
     }
     ++this.drawnFrames;
-    requestAnimationFrame((next) => this.tick(next));
   }
 
   drawCurves() {
@@ -291,7 +311,7 @@ class View {
       const value = chart.data[s][k];
       return value === null || value === undefined ? '' : `${series.label} ${shown(value)}`;
     });
-    byId('values').textContent = parts.filter(Boolean).join('   ');
+    byId('values').textContent = parts.filter(Boolean).join(' · ');
   }
 
   markRound() {
@@ -316,14 +336,14 @@ class View {
   }
 }
 
-const started = performance.now();
 const view = new View();
 
 /** Shows the runs, and follows them if they go on. */
 function begin(payload) {
   view.load(payload);
-  // For tests: what is drawn, and how long it took from the data to the first picture.
-  Object.assign(window, {groveView: view, groveLoadMilliseconds: performance.now() - started});
+  view.frame(performance.now());
+  // For tests: what is drawn, and how long it took from the request to the first picture.
+  Object.assign(window, {groveView: view, groveLoadMilliseconds: performance.now()});
   if (!payload.live) return;
   const events = new EventSource('events');
   const heard = (take) => (event) => {
