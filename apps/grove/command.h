@@ -49,6 +49,9 @@ inline constexpr const char* data_summary = "list known public data sets, or get
 inline constexpr const char* audit_summary = "check what a peer has sent, and who contributed what";
 inline constexpr const char* network_summary = "try out a network of peers on this machine";
 inline constexpr const char* peer_summary = "run one agent of a network of machines";
+inline constexpr const char* site_summary = "make the key and the certificate of a site";
+inline constexpr const char* study_summary =
+    "agree with other sites on what is computed: make, show, accept a study";
 inline constexpr const char* view_summary = "show run records, or peers as they work, in a browser";
 inline constexpr const char* reproduce_summary =
     "repeat the paper's experiments and compare with its numbers";
@@ -67,6 +70,8 @@ Command theory_command();
 Command peer_command();
 Command network_command();
 Command audit_command();
+Command site_command();
+Command study_command();
 Command view_command();
 
 }  // namespace grove::app

@@ -11,6 +11,8 @@
 #include "grove/peer/peer.h"
 #include "grove/peer/peer_config.h"
 #include "grove/peer/process_settings.h"
+#include "grove/peer/study/study_run.h"
+#include "study.h"
 #include "terminal.h"
 
 namespace grove::app {
@@ -25,7 +27,7 @@ std::shared_ptr<spdlog::logger> make_log() {
 }
 
 struct PeerSettings {
-  std::string action, config_file, audit;
+  std::string action, config_file, audit, study, data, site, listen;
 };
 
 int exit_code(const peer::PeerEnd& end) {
@@ -76,12 +78,27 @@ int leave(const peer::PeerConfig& config) {
   return transport_failed;
 }
 
+/// From a study that this site has accepted.
+Result<peer::PeerConfig> study_config(const PeerSettings& settings) {
+  auto study = peer::read_study(settings.study);
+  if (!study) return study.error();
+  const auto site = site_of(*study, settings.study, settings.site);
+  if (!site) return site.error();
+  if (settings.action == "leave") return peer_config_of(*study, *site, settings.data);
+  if (settings.data.empty()) return Error{"--data", "missing; expected the data of this site"};
+  auto config = prepare_peer(*study, *site, settings.data);
+  if (config && !settings.listen.empty()) config->listen = settings.listen;
+  return config;
+}
+
 int run(const PeerSettings& settings) {
-  if (settings.config_file.empty()) return fail({"--config", "missing; expected peer.toml"});
+  if (settings.config_file.empty() == settings.study.empty())
+    return fail({"--config", "expected either peer.toml, or --study with an accepted study"});
   if (!settings.action.empty() && settings.action != "leave")
     return fail(
         {"peer", fmt::format("'{}' is unknown; expected leave or nothing", settings.action)});
-  auto config = peer::read_peer_config(settings.config_file);
+  auto config = settings.study.empty() ? peer::read_peer_config(settings.config_file)
+                                       : study_config(settings);
   if (!config) return fail(config.error());
   if (settings.action == "leave") return leave(*config);
   if (!settings.audit.empty()) config->audit = settings.audit;
@@ -91,7 +108,9 @@ int run(const PeerSettings& settings) {
   watch_for_interrupts();
   const peer::PeerHooks hooks{.log = make_log(), .interrupted = interrupted};
   const auto end = peer::run_peer(std::move(*config), hooks);
-  if (!end) return fail({settings.config_file, end.error().text()});
+  if (!end)
+    return fail(
+        {settings.study.empty() ? settings.config_file : settings.study, end.error().text()});
   return exit_code(*end);
 }
 
@@ -107,6 +126,17 @@ Command peer_command() {
       {"action", "leave", "take the running peer out of its network", "Peer"}, settings->action));
   command.options.push_back(text_option(
       {"config", "FILE.toml", "configuration of the peer", "Peer"}, settings->config_file));
+  command.options.push_back(text_option(
+      {"study", "FILE", "in place of --config: a study that this site has accepted", "Peer"},
+      settings->study));
+  command.options.push_back(text_option(
+      {"data", "FILE", "of --study: the data that it was accepted for", "Peer"}, settings->data));
+  command.options.push_back(
+      text_option({"site", "NAME", "of --study: this site's files, where several lie here", "Peer"},
+                  settings->site));
+  command.options.push_back(text_option(
+      {"listen", "HOST:PORT", "of --study: listen there, where a router forwards", "Peer"},
+      settings->listen));
   command.options.push_back(text_option(
       {"audit", "FILE", "append a line for every message that is sent", "Peer"}, settings->audit));
   return command;

@@ -40,6 +40,8 @@ constexpr std::array known_commands{
     PluginCommand{"peer", peer_summary, &peers},
     PluginCommand{"network", network_summary, &peers},
     PluginCommand{"audit", audit_summary, &peers},
+    PluginCommand{"site", site_summary, &peers},
+    PluginCommand{"study", study_summary, &peers},
     PluginCommand{"view", view_summary, &view},
 };
 

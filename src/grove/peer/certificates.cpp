@@ -41,14 +41,14 @@ bool add_extension(X509* certificate, X509* issuer, int kind, const std::string&
 }
 
 /// The certificate is valid from yesterday, because clocks of devices differ.
-bool fill_in(X509* certificate, EVP_PKEY* key, const std::string& name) {
+bool fill_in(X509* certificate, EVP_PKEY* key, const std::string& name, long days = valid_days) {
   std::uint64_t serial = 0;
   if (RAND_bytes(reinterpret_cast<unsigned char*>(&serial), sizeof serial) != 1) return false;
   X509_NAME* subject = X509_get_subject_name(certificate);
   return X509_set_version(certificate, 2) == 1 &&
          ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate), serial >> 1) == 1 &&
          X509_gmtime_adj(X509_getm_notBefore(certificate), -day_seconds) != nullptr &&
-         X509_gmtime_adj(X509_getm_notAfter(certificate), valid_days * day_seconds) != nullptr &&
+         X509_gmtime_adj(X509_getm_notAfter(certificate), days * day_seconds) != nullptr &&
          X509_set_pubkey(certificate, key) == 1 &&
          X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8,
                                     reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1,
@@ -141,6 +141,24 @@ Result<CertifiedKey> certify(const CertifiedKey& authority, const std::string& n
       X509_sign(leaf, issuer_key.get(), EVP_sha256()) > 0;
   if (!complete) return openssl_error("sign the certificate of " + name);
   return to_pem(leaf, key.get());
+}
+
+Result<CertifiedKey> certify_itself(const std::string& name, const std::string& address,
+                                    long days) {
+  const Key key(EVP_EC_gen("P-256"));
+  const Certificate certificate(X509_new());
+  if (!key || !certificate || !fill_in(certificate.get(), key.get(), name, days))
+    return openssl_error("make a key for " + name);
+  X509* self = certificate.get();
+  const bool complete =
+      X509_set_issuer_name(self, X509_get_subject_name(self)) == 1 &&
+      add_extension(self, self, NID_basic_constraints, "critical,CA:FALSE") &&
+      add_extension(self, self, NID_key_usage, "critical,digitalSignature") &&
+      add_extension(self, self, NID_ext_key_usage, "serverAuth,clientAuth") &&
+      add_extension(self, self, NID_subject_alt_name, "DNS:" + name + ",URI:" + address) &&
+      X509_sign(self, key.get(), EVP_sha256()) > 0;
+  if (!complete) return openssl_error("sign the certificate of " + name);
+  return to_pem(self, key.get());
 }
 
 }  // namespace grove::peer

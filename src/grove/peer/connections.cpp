@@ -31,7 +31,7 @@ Status Connections::open() {
   server_ = std::move(*server);
   // One end of each link dials: the peer whose name comes first, or the newcomer.
   for (const auto& neighbour : config.neighbours)
-    if (config.join || config.name < neighbour.name)
+    if (!neighbour.address.empty() && (config.join || config.name < neighbour.name))
       dialers_.push_back(std::make_unique<Dialer>(neighbour, identity_, parts_.shape, parts_.links,
                                                   parts_.log, idle_seconds(), &server_->quota()));
   return success();

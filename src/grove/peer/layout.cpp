@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include <fcntl.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include "grove/base/file.h"
 #include "grove/base/text.h"
@@ -16,6 +14,7 @@
 #include "grove/peer/certificates.h"
 #include "grove/peer/disclosure.h"
 #include "grove/peer/free_ports.h"
+#include "grove/peer/identity_files.h"
 #include "grove/peer/problem_parts.h"
 #include "grove/peer/training_keys.h"
 #include "grove/record/plot.h"
@@ -293,23 +292,6 @@ std::string peer_toml(const LayoutOptions& options, const Plan& plan, std::size_
   text += data_text(config, plan, agent);
   return text + "\n" + fit_text(options) + training_text(options) + disclosure_text(config, plan) +
          "\nstate = \"state\"\ncheckpoint-every = 1\n";
-}
-
-/// Creates the file with mode 600, so that other users can never read it.
-Status write_key(const fs::path& path, const std::string& key) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) return Error{path.string(), "cannot be created"};
-  const bool written = ::write(file, key.data(), key.size()) == static_cast<ssize_t>(key.size());
-  if (::close(file) != 0 || !written) return Error{path.string(), "cannot be written"};
-  return success();
-}
-
-Status write_identity(const fs::path& folder, const std::string& stem,
-                      const CertifiedKey& identity) {
-  if (Status status = write_file_atomically(folder / (stem + ".crt"), identity.certificate);
-      !status)
-    return status;
-  return write_key(folder / (stem + ".key"), identity.key);
 }
 
 Status write_peer(const LayoutOptions& options, const Plan& plan, const CertifiedKey& authority,

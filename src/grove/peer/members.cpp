@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "grove/data/digest.h"
+#include "grove/peer/study/acceptances.h"
 #include "grove/peer/wire.h"
 
 namespace grove::peer {
@@ -46,6 +47,7 @@ Members::Members(MembersOptions options, double now)
   self.set_process(options_.process);
   self.set_data(options_.data);
   self.set_sum_key(options_.sum_key);
+  if (options_.acceptances != nullptr) *self.mutable_acceptance() = options_.acceptances->own();
   self.set_run(run_of(now));
 }
 
@@ -146,6 +148,7 @@ void Members::merge_other(Member received, const v1::SignedMember& entry, double
                             : known_.size() >= max_known_members)
     return;
   if (options_.signer != nullptr && !options_.signer->verify(entry, received.name())) return;
+  if (options_.acceptances != nullptr) options_.acceptances->add(received.name(), received);
   if (seen_.size() < max_known_members) seen_.insert(received.name());
   Known& known = known_[received.name()];
   note_process(known, received, entry, now);

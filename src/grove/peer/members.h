@@ -13,6 +13,8 @@
 
 namespace grove::peer {
 
+class Acceptances;
+
 /// All times are seconds of a monotonic clock; the caller provides them.
 struct MembersOptions {
   std::string self;
@@ -27,6 +29,7 @@ struct MembersOptions {
   Signer* signer = nullptr;                  ///< null without TLS; must outlive the members
   std::string sum_key = {};                  ///< of this process, for masked sums; empty: none
   Contributions* contributions = nullptr;    ///< null: not agreed; must outlive the members
+  Acceptances* acceptances = nullptr;        ///< of a study; null: there is none
   double twin_seconds = 1;  ///< two processes of one member that beat within this time both run
 };
 

@@ -11,6 +11,7 @@
 #include "grove/peer/peer_config.h"
 #include "grove/peer/peer_loop.h"
 #include "grove/peer/signer.h"
+#include "grove/peer/study/acceptances.h"
 
 namespace grove::peer {
 
@@ -90,16 +91,26 @@ Result<PeerEnd> run_fit(const PeerConfig& config, const PeerHooks& hooks) {
   }
 }
 
-}  // namespace
-
-Result<PeerEnd> run_peer(PeerConfig config, const PeerHooks& hooks) {
+Result<PeerEnd> run_once(PeerConfig config, const PeerHooks& hooks) {
   if (fits_formula(config)) return run_fit(config, hooks);
+  if (config.acceptances && config.training.weighting == Weighting::sample)
+    config.scale = config.acceptances->scale();
   auto problem = load_problem(config);
   if (!problem) return problem.error();
   if (problem->forbidden) return forbidden_end(*problem->forbidden, "nothing was sent", hooks);
   auto security = open_security(config, hooks);
   if (!security) return security.error();
   return PeerLoop(std::move(config), std::move(*problem), std::move(*security), hooks).run();
+}
+
+}  // namespace
+
+Result<PeerEnd> run_peer(PeerConfig config, const PeerHooks& hooks) {
+  for (;;) {
+    auto end = run_once(config, hooks);
+    if (!end || !end->again) return end;
+    hooks.log->info("starting again: the members' rows have become known, or have changed");
+  }
 }
 
 Result<PeerEnd> run_peer(const std::filesystem::path& config_file, const PeerHooks& hooks) {

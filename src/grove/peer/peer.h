@@ -38,6 +38,7 @@ struct PeerEnd {
   std::vector<std::string> without = {};  ///< names of the members that are missing
   std::size_t unseen = 0;                 ///< missing members whose names are unknown
   std::string rule = {}, detail = {};     ///< of disclosure, if the outcome is forbidden
+  bool again = false;                     ///< weights have changed: the peer must start again
 };
 /// "peer-3, peer-5 and 2 more"; empty if nobody is missing.
 std::string missing_text(const PeerEnd& end);

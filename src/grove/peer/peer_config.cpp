@@ -14,14 +14,6 @@
 namespace grove::peer {
 namespace {
 
-/// HOST:PORT. The host is required, because some libraries listen on all addresses without it.
-bool is_address(std::string_view text) {
-  const auto colon = text.rfind(':');
-  if (colon == std::string_view::npos || colon == 0) return false;
-  const auto port = parse_integer(text.substr(colon + 1));
-  return port && *port >= 1 && *port <= 65'535;
-}
-
 Option neighbours_option(std::vector<NeighbourAddress>& target) {
   return {
       "neighbours",
@@ -269,19 +261,11 @@ Status check_fit(const PeerConfig& config) {
   return success();
 }
 
-Status check(const PeerConfig& config) {
+}  // namespace
+
+Status check_terms(const PeerConfig& config) {
   if (fits_formula(config))
     if (Status status = check_fit(config); !status) return status;
-  if (Status status = check_names(config); !status) return status;
-  if (!is_address(config.listen))
-    return Error{"", fmt::format("listen: '{}' is not possible; expected HOST:PORT, such as "
-                                 "127.0.0.1:7000",
-                                 config.listen)};
-  if (!config.metrics.empty() && !is_address(config.metrics))
-    return Error{"", fmt::format("metrics: '{}' is not possible; expected HOST:PORT, such as "
-                                 "127.0.0.1:9100",
-                                 config.metrics)};
-  if (Status status = check_security(config); !status) return status;
   if (!is_druid(config.training.method) && !config.training.method.traits().sums_over_tree)
     return Error{"", fmt::format("method: {} needs lock-step rounds; expected auto, tree-newton or "
                                  "one of the DRUID family",
@@ -306,8 +290,6 @@ Status check(const PeerConfig& config) {
     return Error{"", fmt::format("penalty: {}", published_weights_need)};
   if (config.scale != 1 && config.training.weighting != Weighting::sample)
     return Error{"", "scale: only with weighting = \"sample\"; otherwise every peer has weight 1"};
-  if (config.contributions && config.insecure)
-    return Error{"", "contributions: need certificates to sign with; expected no insecure = true"};
   if (config.influence.max_scale != 1 && config.influence.feature_bound == 0)
     return Error{"", "max-scale: only with feature-bound"};
   if (config.float32 && config.training.tolerance < 1e-6)
@@ -316,7 +298,32 @@ Status check(const PeerConfig& config) {
   return success();
 }
 
-}  // namespace
+Status check(const PeerConfig& config) {
+  if (Status status = check_names(config); !status) return status;
+  if (!is_address(config.listen))
+    return Error{"", fmt::format("listen: '{}' is not possible; expected HOST:PORT, such as "
+                                 "127.0.0.1:7000",
+                                 config.listen)};
+  if (!config.metrics.empty() && !is_address(config.metrics))
+    return Error{"", fmt::format("metrics: '{}' is not possible; expected HOST:PORT, such as "
+                                 "127.0.0.1:9100",
+                                 config.metrics)};
+  if (config.contributions && config.insecure)
+    return Error{"", "contributions: need certificates to sign with; expected no insecure = true"};
+  if (Status status = check_security(config); !status) return status;
+  return check_terms(config);
+}
+
+bool is_address(std::string_view text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return false;
+  const auto port = parse_integer(text.substr(colon + 1));
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-.:[]%_").find(c) != std::string_view::npos;
+  };
+  return port && *port >= 1 && *port <= 65'535 && std::ranges::all_of(text, plain);
+}
 
 Method usual_fit_method(const Config& training) {
   return training.sums == SumsKind::masked ? Method::tree_newton : Method::automatic;

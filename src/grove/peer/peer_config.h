@@ -22,9 +22,11 @@
 
 namespace grove::peer {
 
+class Acceptances;
+
 struct NeighbourAddress {
   std::string name;
-  std::string address;  ///< host:port
+  std::string address;  ///< host:port; empty: it connects to this peer, which cannot reach it
 };
 
 /// The contents of peer.toml. options_of() describes the keys and their ranges.
@@ -63,6 +65,8 @@ struct PeerConfig {
   bool contributions = false;  ///< members publish their signed gradients at the answer
   bool certify_links = false;  ///< a method with links stops after exact sums at its answer
 
+  std::shared_ptr<Acceptances> acceptances;  ///< of the study that is computed; null: of none
+
   double fault_loss = 0;
   double fault_delay_seconds = 0;
 };
@@ -73,6 +77,14 @@ Method usual_fit_method(const Config& training);
 
 /// The keys of peer.toml, bound to `config`, which must outlive them.
 std::vector<Option> options_of(PeerConfig& config);
+
+/// HOST:PORT. The host is required, because some libraries listen on all addresses without it.
+bool is_address(std::string_view text);
+
+/// What no key can see alone: settings of problem and method that exclude each other; and those,
+/// names, addresses and files of a peer. Errors begin with the key.
+Status check_terms(const PeerConfig& config);
+Status check(const PeerConfig& config);
 
 /// Reads and validates peer.toml. File names in it are relative to its folder.
 Result<PeerConfig> read_peer_config(const std::filesystem::path& path);
@@ -91,6 +103,7 @@ struct PeerProblem {
   int work = 1;                                          ///< E_i; the first one with `work = auto`
   bool measures_work = false;               ///< E_i follows measured times (`work = auto`)
   Index features = 0;                       ///< without the intercept
+  std::uint64_t rows = 0;                   ///< of this peer's data
   Schema schema = {};                       ///< settings that must be equal at all peers
   std::string data = {};                    ///< digest of this peer's data and their weight
   std::optional<ColumnNames> columns = {};  ///< in the order of the coefficients

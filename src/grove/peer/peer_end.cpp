@@ -59,6 +59,7 @@ void PeerLoop::decide_end(double now) {
 Result<PeerEnd> PeerLoop::finish() {
   const double now = monotonic_seconds();
   PeerEnd end{*outcome_, members_.missing(now), members_.unseen(now)};
+  end.again = weights_changed() && !hooks_.interrupted();
   if (violation_) {
     end.rule = violation_->rule;
     end.detail = violation_->detail;

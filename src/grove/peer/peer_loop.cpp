@@ -77,6 +77,7 @@ Result<PeerEnd> PeerLoop::run() {
   restore_links();
   links_.publish(own_heartbeat(started_));
   if (Status status = open_network(); !status) return status.error();
+  if (const auto end = await_acceptances()) return *end;
   prepare_agent();
   beater_ = std::thread([this] { keep_beating(); });
   while (!outcome_) {
@@ -84,7 +85,10 @@ Result<PeerEnd> PeerLoop::run() {
         links_.wait_for_all(std::min(next_heartbeat_, last_activation_ + wait_timeout_));
     const double now = monotonic_seconds();
     if (all_have_sent || now >= last_activation_ + wait_timeout_) activate(now);
-    if (now >= next_heartbeat_) heartbeat(now);
+    if (now >= next_heartbeat_) {
+      heartbeat(now);
+      if (weights_changed()) stop_requested_ = true;
+    }
     if (const Status status = connections_.follow_certificates(now); !status) {
       hooks_.log->error("cannot listen again: {}", status.error().text());
       stop_requested_ = true;

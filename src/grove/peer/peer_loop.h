@@ -63,6 +63,9 @@ class PeerLoop {
   PeerStart start_point(bool has_checkpoint);
   bool all_connected() const;
   bool asked_to_stop() const;
+  std::optional<PeerEnd> await_acceptances();
+  std::optional<PeerOutcome> exchange_acceptances(double now);
+  bool weights_changed() const;
 
   // Activations and heartbeats.
   void activate(double now);

@@ -7,6 +7,7 @@
 #include "grove/data/digest.h"
 #include "grove/data/labels.h"
 #include "grove/peer/problem_parts.h"
+#include "grove/peer/study/acceptances.h"
 #include "grove/setup/instance.h"
 #include "grove/setup/method_setup.h"
 
@@ -69,7 +70,8 @@ Schema schema_of_data(const PeerConfig& config, const Dataset& shard) {
   if (config.labels)
     schema.push_back(
         {"labels", label_text(*config.labels, false) + " and " + label_text(*config.labels, true)});
-  if (config.training.weighting == Weighting::sample)
+  if (config.acceptances) schema.push_back({"study", config.acceptances->study_id()});
+  if (config.training.weighting == Weighting::sample && !config.acceptances)
     schema.push_back(
         {std::string(scale_per_row_key),
          fmt::format("{:.9g}", config.scale / static_cast<double>(shard.samples.count()))});
@@ -210,6 +212,7 @@ Result<PeerProblem> set_up_problem(PeerConfig& config, const Instance& instance,
       // Only for the agent that stops local steps early, which can be given too many.
       .measures_work = automatic && druid != nullptr && published_form(*druid) != nullptr,
       .features = instance.features,
+      .rows = static_cast<std::uint64_t>(instance.samples),
       .schema = std::move(parts.schema),
       .data = std::move(parts.data),
       .columns = std::move(parts.columns),

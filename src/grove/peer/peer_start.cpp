@@ -53,6 +53,7 @@ MembersOptions members_options(const PeerConfig& config, const PeerProblem& prob
           .signer = signer,
           .sum_key = problem.masks ? problem.masks->public_key() : std::string(),
           .contributions = contributions,
+          .acceptances = config.acceptances.get(),
           .twin_seconds = std::max(1.0, 5 * config.heartbeat_seconds)};
 }
 

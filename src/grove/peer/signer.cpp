@@ -3,6 +3,7 @@
 #include "grove/data/digest.h"
 #include "grove/peer/certificates.h"
 #include "grove/peer/openssl_handles.h"
+#include "grove/peer/signature.h"
 
 namespace grove::peer {
 namespace {
@@ -21,17 +22,21 @@ std::string signed_bytes(std::string_view kind, const std::string& network,
   return std::string(kind) + "\n" + network + "\n" + bytes;
 }
 
-/// Ed25519 and Ed448 have a digest of their own.
-const EVP_MD* digest_for(EVP_PKEY* key) {
-  const int kind = EVP_PKEY_get_base_id(key);
-  return kind == EVP_PKEY_ED25519 || kind == EVP_PKEY_ED448 ? nullptr : EVP_sha256();
-}
-
-const unsigned char* bytes_of(const std::string& text) {
-  return reinterpret_cast<const unsigned char*>(text.data());
-}
-
 }  // namespace
+
+std::string digest_secret(const std::string& key) {
+  Sha256 secret;
+  secret.update("grove-data-digest/1\n");
+  secret.update(key);
+  return secret.finish();
+}
+
+std::string keyed_digest(std::string_view secret, std::string_view digest) {
+  Sha256 result;
+  result.update(secret);
+  result.update(digest);
+  return result.finish();
+}
 
 struct Signer::Keys {
   std::string authority, certificate, secret;
@@ -51,11 +56,8 @@ Signer::Signer(const TlsIdentity& identity, std::string network, std::string nam
 Signer::~Signer() = default;
 
 void Signer::set_identity(const TlsIdentity& identity) {
-  Sha256 secret;
-  secret.update("grove-data-digest/1\n");
-  secret.update(identity.key);
   auto keys = std::make_unique<Keys>(
-      Keys{identity.ca, identity.certificate, secret.finish(), read_key(identity.key)});
+      Keys{identity.ca, identity.certificate, digest_secret(identity.key), read_key(identity.key)});
   const std::lock_guard lock(mutex_);
   keys_ = std::move(keys);
   // A neighbour sends the certificate of this peer once a session, with an entry of this process.
@@ -80,18 +82,7 @@ v1::SignedMember Signer::sign_bytes(std::string_view kind, std::string bytes) co
   entry.set_member(std::move(bytes));
   const std::string text = signed_bytes(kind, network_, entry.member());
   const std::lock_guard lock(mutex_);
-  EVP_PKEY* key = keys_->key.get();
-  const DigestContext context(EVP_MD_CTX_new());
-  std::size_t size = 0;
-  std::string signature;
-  if (EVP_DigestSignInit(context.get(), nullptr, digest_for(key), nullptr, key) == 1 &&
-      EVP_DigestSign(context.get(), nullptr, &size, bytes_of(text), text.size()) == 1) {
-    signature.resize(size);
-    if (EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
-                       bytes_of(text), text.size()) == 1)
-      signature.resize(size);
-  }
-  entry.set_signature(std::move(signature));
+  entry.set_signature(sign_text(keys_->key.get(), text));
   entry.set_certificate(keys_->certificate);
   return entry;
 }
@@ -132,15 +123,8 @@ bool Signer::verify_bytes(std::string_view kind, const v1::SignedMember& entry,
     known = verified_.find(name);
   }
   if (known == verified_.end()) return false;
-  EVP_PKEY* key = known->second.key.get();
-  const std::string text = signed_bytes(kind, network_, entry.member());
-  const DigestContext context(EVP_MD_CTX_new());
-  const bool good =
-      EVP_DigestVerifyInit(context.get(), nullptr, digest_for(key), nullptr, key) == 1 &&
-      EVP_DigestVerify(context.get(), bytes_of(entry.signature()), entry.signature().size(),
-                       bytes_of(text), text.size()) == 1;
-  ERR_clear_error();
-  return good;
+  return is_signature(known->second.key.get(), signed_bytes(kind, network_, entry.member()),
+                      entry.signature());
 }
 
 std::string Signer::certificate_of(const std::string& name) const {
@@ -151,10 +135,7 @@ std::string Signer::certificate_of(const std::string& name) const {
 
 std::string Signer::keyed(std::string_view digest) const {
   const std::lock_guard lock(mutex_);
-  Sha256 result;
-  result.update(keys_->secret);
-  result.update(digest);
-  return result.finish();
+  return keyed_digest(keys_->secret, digest);
 }
 
 }  // namespace grove::peer

@@ -12,6 +12,11 @@
 
 namespace grove::peer {
 
+/// A secret made of the private key of a site, and digests with it: others can compare them, but
+/// cannot test guesses.
+std::string digest_secret(const std::string& key);
+std::string keyed_digest(std::string_view secret, std::string_view digest);
+
 /// Signs the entries of this peer with its TLS key, and verifies those of others against the
 /// network's authority. All functions may be called by several threads.
 class Signer {

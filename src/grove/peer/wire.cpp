@@ -11,6 +11,7 @@
 #include <Eigen/Core>
 
 #include "grove/base/printable.h"
+#include "grove/base/text.h"
 #include "grove/coupling/sparse_weight.h"
 #include "grove/peer/wire_sums.h"
 #include "grove/sums/masks.h"
@@ -50,8 +51,10 @@ bool is_peer_name(std::string_view name) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
   };
-  return !name.empty() && name.size() <= max_name_length && name.front() != '-' &&
-         name.back() != '-' && std::ranges::all_of(name, plain);
+  return name.size() <= max_name_length && std::ranges::all_of(split(name, '.'), [&](auto label) {
+           return !label.empty() && label.front() != '-' && label.back() != '-' &&
+                  std::ranges::all_of(label, plain);
+         });
 }
 
 Schema schema_of(const v1::Hello& hello) {

@@ -59,7 +59,7 @@ constexpr std::size_t reject_reason_count = 15;
 std::string_view name_of(RejectReason reason);
 
 /// A peer name consists of lower-case letters, digits and inner hyphens, as in DNS, because
-/// certificates carry it.
+/// certificates carry it. It may have parts with dots between them, as db.hospital.org.
 bool is_peer_name(std::string_view name);
 
 /// Makes text of a stranger safe to log: at most 200 characters, and '?' for each unprintable one.

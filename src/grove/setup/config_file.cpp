@@ -3,32 +3,13 @@
 #include <algorithm>
 #include <vector>
 
-#include <toml++/toml.h>
-
 #include "grove/base/file.h"
 #include "grove/base/text.h"
 #include "grove/setup/suggestion.h"
+#include "grove/setup/toml_text.h"
 
 namespace grove {
 namespace {
-
-/// The value as its flag would be written.
-std::optional<std::string> as_text(const toml::node& node) {
-  if (const auto* value = node.as_string()) return value->get();
-  if (const auto* value = node.as_integer()) return std::to_string(value->get());
-  if (const auto* value = node.as_floating_point()) return exact(value->get());
-  if (const auto* value = node.as_boolean()) return value->get() ? "true" : "false";
-  if (const auto* values = node.as_array()) {
-    std::string joined;
-    for (const toml::node& element : *values) {
-      const auto text = element.is_array() ? std::nullopt : as_text(element);
-      if (!text) return std::nullopt;
-      joined += (joined.empty() ? "" : ",") + *text;
-    }
-    return joined;
-  }
-  return std::nullopt;
-}
 
 struct Entry {
   std::string name;  ///< with the name of its table, as in disclosure.min-rows
@@ -61,6 +42,23 @@ Error unknown_key(std::string where, std::string_view key, std::span<const Optio
 
 }  // namespace
 
+std::optional<std::string> option_text(const toml::node& node) {
+  if (const auto* value = node.as_string()) return value->get();
+  if (const auto* value = node.as_integer()) return std::to_string(value->get());
+  if (const auto* value = node.as_floating_point()) return exact(value->get());
+  if (const auto* value = node.as_boolean()) return value->get() ? "true" : "false";
+  if (const auto* values = node.as_array()) {
+    std::string joined;
+    for (const toml::node& element : *values) {
+      const auto text = element.is_array() ? std::nullopt : option_text(element);
+      if (!text) return std::nullopt;
+      joined += (joined.empty() ? "" : ",") + *text;
+    }
+    return joined;
+  }
+  return std::nullopt;
+}
+
 Result<OptionPlaces> read_config_file(const std::filesystem::path& path,
                                       std::span<const Option> options,
                                       const std::set<std::string>& skip) {
@@ -78,7 +76,7 @@ Result<OptionPlaces> read_config_file(const std::filesystem::path& path,
     const auto where = fmt::format("{}:{}", path.string(), key->source().begin.line);
     const Option* option = find_option(options, name);
     if (option == nullptr) return unknown_key(where, name, options);
-    const auto value = as_text(*node);
+    const auto value = option_text(*node);
     if (!value) return Error{where, fmt::format("{}: expected a value or a flat list", name)};
     if (skip.contains(option->name)) continue;
     if (Status status = option->set(*value); !status)

@@ -1,0 +1,154 @@
+#include "grove/peer/study/study_run.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "grove/base/file.h"
+#include "grove/peer/study/acceptances.h"
+
+namespace grove::peer {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<std::size_t> place_of(const Study& study, const Site& site) {
+  const auto place = study.member(site.name());
+  if (!place)
+    return Error{site.file(".crt"), fmt::format("{} is not a member of '{}'; its members are {}",
+                                                site.name(), study.name,
+                                                fmt::join(study.member_names(), ", "))};
+  if (study.members[*place].fingerprint != site.certificate.fingerprint)
+    return Error{site.file(".crt"),
+                 fmt::format("is another certificate than the study has for {}; expected that one, "
+                             "or a new version of the study with this one",
+                             site.name())};
+  return *place;
+}
+
+/// What the study says, with what the site decides alone (site_keys).
+PeerConfig with_settings(PeerConfig config, const PeerConfig& site) {
+  config.listen = site.listen;
+  config.metrics = site.metrics;
+  config.state = site.state;
+  config.checkpoint_seconds = site.checkpoint_seconds;
+  config.forget_seconds = site.forget_seconds;
+  config.linger_seconds = site.linger_seconds;
+  config.contact_seconds = site.contact_seconds;
+  config.wait_timeout_seconds = site.wait_timeout_seconds;
+  config.heartbeat_seconds = site.heartbeat_seconds;
+  config.audit = site.audit;
+  config.fault_loss = site.fault_loss;
+  config.fault_delay_seconds = site.fault_delay_seconds;
+  config.disclosure = site.disclosure;
+  config.training.work = site.training.work;
+  return config;
+}
+
+std::string trust_store(const Study& study) {
+  std::string text;
+  for (const SiteCertificate& one : study.members) text += one.pem;
+  return text;
+}
+
+/// Columns that the study wants and the data lack, or that the data have beyond the study.
+Status check_columns(const Study& study, const PeerConfig& config, const PeerProblem& problem) {
+  if (study.columns.empty()) return success();
+  if (!problem.columns)
+    return Error{config.training.data, "has no names of columns; expected a CSV file"};
+  std::vector<std::string> wanted = study.columns, found = problem.columns->features, missing, more;
+  std::ranges::sort(wanted);
+  std::ranges::sort(found);
+  std::ranges::set_difference(wanted, found, std::back_inserter(missing));
+  std::ranges::set_difference(found, wanted, std::back_inserter(more));
+  if (!missing.empty())
+    return Error{config.training.data,
+                 fmt::format("lacks the columns {}", fmt::join(missing, ", "))};
+  if (!more.empty())
+    return Error{config.training.data,
+                 fmt::format("has columns that the study does not use: {}; expected a file without "
+                             "them",
+                             fmt::join(more, ", "))};
+  return success();
+}
+
+}  // namespace
+
+Result<PeerConfig> peer_config_of(const Study& study, const Site& site, const std::string& data) {
+  const auto place = place_of(study, site);
+  if (!place) return place.error();
+  if (!study.formula.empty())
+    return Error{"formula", "peers of this version compute studies of a loss only; expected none"};
+  PeerConfig config = with_settings(study.terms, site.settings);
+  config.network = study.name;
+  config.name = site.name();
+  config.members = study.members.size();
+  config.holder = study.members.front().name;
+  config.join = !site.certificate.inbound;  // it dials all its neighbours
+  for (const std::size_t k : study.neighbours(*place)) {
+    const SiteCertificate& neighbour = study.members[k];
+    config.neighbours.push_back({neighbour.name, neighbour.inbound ? neighbour.address : ""});
+  }
+  config.training.data = data;
+  config.state = (fs::path(site.settings.state) / study.name).string();
+  config.ca = (fs::path(config.state) / "members.crt").string();
+  config.certificate = site.file(".crt");
+  config.key = site.file(".key");
+  return config;
+}
+
+Result<StudyData> check_data(const Study& study, const PeerConfig& config) {
+  if (Status status = check(config); !status) return status.error();
+  PeerConfig own = config;
+  const auto problem = load_problem(own);
+  if (!problem) return problem.error();
+  if (Status status = check_columns(study, config, *problem); !status) return status.error();
+  return StudyData{.rows = problem->rows,
+                   .coefficients = static_cast<std::uint64_t>(problem->objective->dimension()),
+                   .forbidden = problem->forbidden};
+}
+
+Status accept(Study& study, const Site& site, const std::string& data, std::uint64_t rows) {
+  const auto place = place_of(study, site);
+  if (!place) return place.error();
+  auto digest = data_digest(data, site.key);
+  if (!digest) return digest.error();
+  const bool counts = study.terms.training.weighting == Weighting::sample;
+  auto acceptance = sign_acceptance(
+      study.digest(),
+      {.member = site.name(), .time = utc_now(), .data = *digest, .rows = counts ? rows : 0},
+      site.key);
+  if (!acceptance) return acceptance.error();
+  std::erase_if(study.acceptances,
+                [&](const Acceptance& one) { return one.member == site.name(); });
+  Study accepted = study;
+  accepted.acceptances = {*acceptance};
+  return merge(study, accepted);
+}
+
+Result<PeerConfig> prepare_peer(const Study& study, const Site& site, const std::string& data) {
+  auto config = peer_config_of(study, site, data);
+  if (!config) return config.error();
+  const auto own = std::ranges::find(study.acceptances, site.name(), &Acceptance::member);
+  if (own == study.acceptances.end())
+    return Error{"study", fmt::format("{} has not accepted it; expected grove study accept before",
+                                      site.name())};
+  const auto digest = data_digest(data, site.key);
+  if (!digest) return digest.error();
+  if (*digest != own->data)
+    return Error{"--data", fmt::format("{} accepted the study for other data than {}; expected "
+                                       "those, or grove study accept again",
+                                       site.name(), data)};
+  if (Status status = check(*config); !status) return status.error();
+  std::error_code failed;
+  fs::create_directories(config->state, failed);
+  if (Status status = write_file_atomically(config->ca, trust_store(study)); !status)
+    return status.error();
+  config->acceptances = std::make_shared<Acceptances>(
+      study, site.name(), (fs::path(config->state) / (study.name + ".study")).string());
+  return config;
+}
+
+}  // namespace grove::peer
