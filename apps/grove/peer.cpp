@@ -28,6 +28,7 @@ std::shared_ptr<spdlog::logger> make_log() {
 
 struct PeerSettings {
   std::string action, config_file, audit, study, data, site, listen;
+  bool stay = false;
 };
 
 int exit_code(const peer::PeerEnd& end) {
@@ -102,6 +103,7 @@ int run(const PeerSettings& settings) {
   if (!config) return fail(config.error());
   if (settings.action == "leave") return leave(*config);
   if (!settings.audit.empty()) config->audit = settings.audit;
+  if (settings.stay) config->stay = true;
   peer::limit_process_memory();
   peer::silence_protobuf();
   peer::raise_file_limit();
@@ -137,6 +139,9 @@ Command peer_command() {
   command.options.push_back(text_option(
       {"listen", "HOST:PORT", "of --study: listen there, where a router forwards", "Peer"},
       settings->listen));
+  command.options.push_back(switch_option(
+      {"stay", "", "go on after the end: for those that come later, or train again", "Peer"},
+      settings->stay));
   command.options.push_back(text_option(
       {"audit", "FILE", "append a line for every message that is sent", "Peer"}, settings->audit));
   return command;

@@ -24,9 +24,10 @@ void print_site(const peer::Site& site) {
 }
 
 void print_files(const peer::Site& site, const char* done) {
-  fmt::print("\n{} {} (secret: never leaves this machine), {} (give it to the other members) and {} "
-             "(what this site decides alone).\n",
-             done, site.file(".key"), site.file(".crt"), site.file(".toml"));
+  fmt::print(
+      "\n{} {} (secret: never leaves this machine), {} (give it to the other members) and {} "
+      "(what this site decides alone).\n",
+      done, site.file(".key"), site.file(".crt"), site.file(".toml"));
 }
 
 Result<int> run_site(const SiteSettings& settings) {
@@ -34,7 +35,8 @@ Result<int> run_site(const SiteSettings& settings) {
     return Error{"site " + settings.action, "expected the name of the site"};
   if (settings.action == "new") {
     if (settings.request.listen.empty())
-      return Error{"--listen", "missing; expected HOST:PORT where the other members reach this site"};
+      return Error{"--listen",
+                   "missing; expected HOST:PORT where the other members reach this site"};
     const auto site = make_site(settings.request);
     if (!site) return site.error();
     print_site(*site);
@@ -74,9 +76,8 @@ Command site_command() {
   options.push_back(text_option({"action", "new | show | renew",
                                  "make a key and a certificate, show them, or make others", "Site"},
                                 settings->action));
-  options.push_back(
-      text_option({"name", "NAME", "of the site; parts may have dots between them", "Site"},
-                  request.name));
+  options.push_back(text_option(
+      {"name", "NAME", "of the site; parts may have dots between them", "Site"}, request.name));
   options.push_back(text_option(
       {"listen", "HOST:PORT", "where the other members reach this site", "Site"}, request.listen));
   options.push_back(

@@ -74,9 +74,10 @@ Result<int> make_study(StudySettings& settings) {
     study.terms.training.sums = SumsKind::masked;
   if (Status status = complete(study); !status) return status.error();
   if (Status status = write_study(study, out); !status) return status.error();
-  fmt::print("Wrote {}: version {}, {} members, digest {}\nEach member reads it with grove study "
-             "show, and takes part with grove study accept.\n",
-             out, study.version, study.members.size(), study.digest());
+  fmt::print(
+      "Wrote {}: version {}, {} members, digest {}\nEach member reads it with grove study "
+      "show, and takes part with grove study accept.\n",
+      out, study.version, study.members.size(), study.digest());
   return ok;
 }
 
@@ -216,8 +217,8 @@ void add_study_options(StudySettings& settings, std::vector<Option>& options) {
       {"study", "NAME|FILE", "name of a new study; otherwise its file", group}, settings.studies));
   options.push_back(text_option(
       {"members", "FILE,...", "of new: certificates of the members", group}, settings.members));
-  options.push_back(text_option({"graph", "GRAPH", "links of the members (ring)", group},
-                                settings.graph));
+  options.push_back(
+      text_option({"graph", "GRAPH", "links of the members (ring)", group}, settings.graph));
   options.push_back(text_option({"out", "FILE", "the study file to write", group}, settings.out));
   options.push_back(
       text_option({"data", "FILE", "of accept: this site's data", group}, settings.data));
@@ -227,8 +228,8 @@ void add_study_options(StudySettings& settings, std::vector<Option>& options) {
       switch_option({"yes", "", "of accept: sign without asking", group}, settings.yes));
   options.push_back(text_option(
       {"add", "FILE,...", "of change: certificates of new members", group}, settings.add));
-  options.push_back(text_option(
-      {"remove", "NAME,...", "of change: members that leave", group}, settings.remove));
+  options.push_back(
+      text_option({"remove", "NAME,...", "of change: members that leave", group}, settings.remove));
   options.push_back(
       text_option({"replace", "FILE,...", "of change: renewed certificates of members", group},
                   settings.replace));

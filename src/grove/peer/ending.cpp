@@ -48,6 +48,7 @@ std::optional<PeerOutcome> Ending::decide(const EndingFacts& facts) {
     if (++goodbyes_ >= goodbye_heartbeats) return PeerOutcome::left;
     return std::nullopt;
   }
+  if (options_.stay) return std::nullopt;
   had_company_ |= !facts.alone;
   if (facts.alone && options_.members > 1) return decide_alone(facts);
   const auto outcome = facts.complete ? PeerOutcome::converged : PeerOutcome::converged_without;

@@ -18,6 +18,7 @@ struct EndingOptions {
   double linger_seconds = 30;
   double forget_seconds = 600;
   std::size_t members = 1;                   ///< expected
+  bool stay = false;                         ///< until it is asked to stop
   SavedPhase resumed = SavedPhase::working;  ///< phase of the checkpoint
 };
 

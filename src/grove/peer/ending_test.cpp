@@ -46,6 +46,18 @@ TEST(Ending, WaitsForThoseThatStillNeedItsMessagesButNotForEver) {
   EXPECT_EQ(long_ago.decide(facts), PeerOutcome::converged);
 }
 
+TEST(Ending, DoesNotComeByItselfForAPeerThatStays) {
+  EndingOptions staying = options;
+  staying.stay = true;
+  Ending ending(staying, 0);
+  EndingFacts facts{.phase = Member::STOPPED, .everyone_stopped = true};
+  for (facts.now = 1; facts.now < 2000; facts.now += 1) ASSERT_FALSE(ending.decide(facts));
+  facts.alone = true;
+  EXPECT_FALSE(ending.decide(facts));
+  facts.asked_to_stop = true;
+  EXPECT_EQ(ending.decide(facts), PeerOutcome::stopped);
+}
+
 // A peer that had stopped was disturbed, for example by a new weight, when the others had ended.
 TEST(Ending, OfAPeerThatIsDisturbedAfterTheAgreementIsThatOfTheAgreement) {
   const auto end_of = [](const std::string& run_after, double last_unfinished, double silence) {

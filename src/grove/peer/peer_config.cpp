@@ -112,6 +112,9 @@ void add_running_options(PeerConfig& config, std::vector<Option>& options) {
   options.push_back(
       number_option({"linger", "S", "how long to help the others finish (30)", running},
                     config.linger_seconds, wait));
+  options.push_back(switch_option(
+      {"stay", "", "go on after the end: for those that come later, or train again", running},
+      config.stay));
   options.push_back(
       number_option({"contact-wait", "S",
                      "without a checkpoint, time to wait for the neighbours' values (2)", running},

@@ -54,6 +54,7 @@ struct PeerConfig {
   double checkpoint_seconds = 5;
   double forget_seconds = 600;
   double linger_seconds = 30;
+  bool stay = false;  ///< serves the answer until it is asked to stop
   double contact_seconds = 2;
   double wait_timeout_seconds = 0.02;
   double heartbeat_seconds = 0.2;

@@ -88,6 +88,14 @@ Result<PeerEnd> PeerLoop::finish() {
   return end;
 }
 
+/// A peer that stays writes its answer at each agreement.
+void PeerLoop::write_agreement(double now) {
+  PeerEnd end{PeerOutcome::converged, members_.missing(now), members_.unseen(now)};
+  if (!end.without.empty() || end.unseen > 0) end.outcome = PeerOutcome::converged_without;
+  write_results(end, agreed_answer_, agreed_certificate_);
+  hooks_.log->info("staying outcome={}", name_of(end.outcome));
+}
+
 void PeerLoop::write_results(PeerEnd& end, const Vector& answer,
                              const std::optional<AnswerCertificate>& certificate) {
   nlohmann::json summary = to_json(status_);

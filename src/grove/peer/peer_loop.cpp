@@ -185,6 +185,7 @@ void PeerLoop::heartbeat(double now) {
   last_beat_ = now;
   log_waiting(now);
   update_status(now);
+  if (config_.stay && phase != before && phase == v1::Member::STOPPED) write_agreement(now);
   if (now >= next_expiry_warning_) {
     next_expiry_warning_ = now + expiry_reminder_seconds;
     if (now > started_ + expiry_reminder_seconds) connections_.warn_of_expiry();

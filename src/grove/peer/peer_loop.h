@@ -94,6 +94,7 @@ class PeerLoop {
   void save(double now);
   void decide_end(double now);
   Result<PeerEnd> finish();
+  void write_agreement(double now);
   void write_results(PeerEnd& end, const Vector& answer,
                      const std::optional<AnswerCertificate>& certificate);
   std::optional<AnswerCertificate> certificate() const;

@@ -131,6 +131,7 @@ void PeerLoop::prepare_agent() {
   ending_.emplace(EndingOptions{.linger_seconds = config_.linger_seconds,
                                 .forget_seconds = config_.forget_seconds,
                                 .members = config_.members,
+                                .stay = config_.stay,
                                 .resumed = resumed},
                   monotonic_seconds());
   links_.discard_estimates();

@@ -346,9 +346,11 @@ TEST(Schema, ComparesTheWeightOfARowUpToTheRoundingOfConfigurations) {
   EXPECT_TRUE(differ("0.0125", "12.5"));
 }
 
-TEST(PeerName, IsAValidDnsLabel) {
-  for (const char* good : {"a", "peer-0", "0", "x9-y"}) EXPECT_TRUE(is_peer_name(good)) << good;
-  for (const char* bad : {"", "-a", "a-", "Peer", "a.b", "*", "a b", "\xc3\xa9"})
+TEST(PeerName, IsMadeOfValidDnsLabels) {
+  for (const char* good : {"a", "peer-0", "0", "x9-y", "db-1.hospital.org"})
+    EXPECT_TRUE(is_peer_name(good)) << good;
+  for (const char* bad :
+       {"", "-a", "a-", "Peer", "a..b", ".a", "a.", "a.-b", "*", "a b", "\xc3\xa9"})
     EXPECT_FALSE(is_peer_name(bad)) << bad;
   EXPECT_FALSE(is_peer_name(std::string(64, 'a')));
 }

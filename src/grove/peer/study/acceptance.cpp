@@ -83,6 +83,8 @@ Result<std::string> data_digest(const std::string& file, const std::string& key)
   return keyed_digest(digest_secret(key), "grove-study-data/1\n" + *digest);
 }
 
-std::string utc_now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
 
 }  // namespace grove::peer

@@ -13,8 +13,8 @@ namespace grove::peer {
 /// signed entries of the members. May be used by several threads.
 class Acceptances {
  public:
-  /// `self` must have accepted. The study with all that is learned is kept in the file `kept`, which
-  /// may have some from before.
+  /// `self` must have accepted. The study with all that is learned is kept in the file `kept`,
+  /// which may have some from before.
   Acceptances(Study study, std::string self, std::string kept);
 
   std::string study_id() const;  ///< equal at all members: name, version and digest

@@ -18,12 +18,26 @@ namespace fs = std::filesystem;
 
 /// The keys of peer.toml that a site decides alone.
 const std::set<std::string>& site_keys() {
-  static const std::set<std::string> keys{
-      "listen",       "metrics",      "state",     "checkpoint-every", "forget-after",
-      "linger",       "contact-wait", "patience",  "heartbeat",        "audit",
-      "fault-loss",   "fault-delay",  "work",      "disclosure",       "disclosure.min-rows",
-      "disclosure.max-ratio", "disclosure.min-count", "disclosure.min-members",
-      "disclosure.columns"};
+  static const std::set<std::string> keys{"listen",
+                                          "metrics",
+                                          "state",
+                                          "checkpoint-every",
+                                          "forget-after",
+                                          "linger",
+                                          "stay",
+                                          "contact-wait",
+                                          "patience",
+                                          "heartbeat",
+                                          "audit",
+                                          "fault-loss",
+                                          "fault-delay",
+                                          "work",
+                                          "disclosure",
+                                          "disclosure.min-rows",
+                                          "disclosure.max-ratio",
+                                          "disclosure.min-count",
+                                          "disclosure.min-members",
+                                          "disclosure.columns"};
   return keys;
 }
 

@@ -68,9 +68,9 @@ std::optional<std::pair<std::string, std::string>> names_of(X509* certificate) {
 }
 
 bool signed_itself(X509* certificate) {
-  const bool good = X509_verify(certificate, X509_get0_pubkey(certificate)) == 1 &&
-                    X509_NAME_cmp(X509_get_subject_name(certificate),
-                                  X509_get_issuer_name(certificate)) == 0;
+  const bool good =
+      X509_verify(certificate, X509_get0_pubkey(certificate)) == 1 &&
+      X509_NAME_cmp(X509_get_subject_name(certificate), X509_get_issuer_name(certificate)) == 0;
   ERR_clear_error();
   return good;
 }
@@ -84,8 +84,9 @@ Status check_site_name(const std::string& name) {
                                      "parts",
                                      name, max_name_length)};
   if (name == operator_name)
-    return Error{"site", "operator is reserved for the certificate that may stop peers; expected "
-                         "another name"};
+    return Error{"site",
+                 "operator is reserved for the certificate that may stop peers; expected "
+                 "another name"};
   return success();
 }
 
@@ -115,8 +116,7 @@ Result<SiteCertificate> read_site_certificate(const std::string& text, const std
                        .pem = pem_of(certificate),
                        .fingerprint = fingerprint_of(certificate),
                        .public_key = public_key_of(certificate)};
-  if (Status status = check_site_name(site.name); !status)
-    return Error{where, status.error().what};
+  if (Status status = check_site_name(site.name); !status) return Error{where, status.error().what};
   site.inbound = !site.address.ends_with(no_inbound);
   if (!site.inbound) site.address.resize(site.address.size() - no_inbound.size());
   if (!site.address.starts_with(scheme) || !is_address(site.address.substr(scheme.size())))

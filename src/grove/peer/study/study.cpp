@@ -20,8 +20,8 @@ Error twice(const SiteCertificate& a, const SiteCertificate& b) {
   if (a.name == b.name)
     return {"--members", fmt::format("{} is a member twice; expected each site once", a.name)};
   if (a.public_key == b.public_key)
-    return {"--members", fmt::format("{} and {} have the same key: one site is a member twice",
-                                     a.name, b.name)};
+    return {"--members",
+            fmt::format("{} and {} have the same key: one site is a member twice", a.name, b.name)};
   return {"--members", fmt::format("{} and {} have the same address {}; expected one each", a.name,
                                    b.name, a.address)};
 }
@@ -130,9 +130,10 @@ Result<Study> read_study(const std::string& path) {
 
 Status merge(Study& study, const Study& other) {
   if (study.digest() != other.digest())
-    return Error{"study", fmt::format("version {} of '{}' is another study than version {} of '{}'; "
-                                      "expected copies of the same",
-                                      other.version, other.name, study.version, study.name)};
+    return Error{"study",
+                 fmt::format("version {} of '{}' is another study than version {} of '{}'; "
+                             "expected copies of the same",
+                             other.version, other.name, study.version, study.name)};
   for (const Acceptance& one : other.acceptances) {
     const auto found = std::ranges::find(study.acceptances, one.member, &Acceptance::member);
     if (found == study.acceptances.end())

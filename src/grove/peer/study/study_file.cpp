@@ -24,7 +24,8 @@ std::string quoted(const std::string& text) { return nlohmann::json(text).dump()
 /// Keys that are written even where they have their usual values: a reader wants to know them.
 bool is_always_written(const Study& study, const std::string& name) {
   static const std::set<std::string> always{"method", "sums", "tolerance", "weighting", "l1", "l2"};
-  return always.contains(name) || (study.formula.empty() && (name == "loss" || name == "intercept"));
+  return always.contains(name) ||
+         (study.formula.empty() && (name == "loss" || name == "intercept"));
 }
 
 std::string problem_text(const Study& study) {
@@ -49,10 +50,10 @@ std::string link_list(const Study& study) {
 }
 
 std::string acceptance_text(const Acceptance& one) {
-  return fmt::format(
-      "\n[[acceptances]]\nmember = {}\ntime = {}\ndata = {}\n{}signature = {}\n",
-      quoted(one.member), quoted(one.time), quoted(one.data),
-      one.rows > 0 ? fmt::format("rows = {}\n", one.rows) : "", quoted(one.signature));
+  return fmt::format("\n[[acceptances]]\nmember = {}\ntime = {}\ndata = {}\n{}signature = {}\n",
+                     quoted(one.member), quoted(one.time), quoted(one.data),
+                     one.rows > 0 ? fmt::format("rows = {}\n", one.rows) : "",
+                     quoted(one.signature));
 }
 
 /// Reads the values of one table by name, and knows which ones were not asked for.
@@ -76,8 +77,9 @@ class Table {
   Status no_others() const {
     for (auto&& [key, node] : table_)
       if (!known_.contains(std::string(key.str())))
-        return Error{where_, fmt::format("unknown key '{}'{}", key.str(),
-                                         suggestion(key.str(), std::vector(known_.begin(), known_.end())))};
+        return Error{where_,
+                     fmt::format("unknown key '{}'{}", key.str(),
+                                 suggestion(key.str(), std::vector(known_.begin(), known_.end())))};
     return success();
   }
 
@@ -200,9 +202,9 @@ std::vector<Option> problem_options(Study& study) {
                   study.formula),
       text_option({"family", "NAME", "of the response, as grove fit takes it", "Problem"},
                   study.family),
-      list_option({"columns", "NAME,...", "columns that each member's data has (not said)",
-                   "Problem"},
-                  study.columns, ',')};
+      list_option(
+          {"columns", "NAME,...", "columns that each member's data has (not said)", "Problem"},
+          study.columns, ',')};
   for (Option& option : options_of(study.terms))
     if ((training_keys().contains(option.name) && !of_sites.contains(option.name)) ||
         others.contains(option.name))

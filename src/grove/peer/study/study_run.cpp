@@ -17,9 +17,9 @@ namespace fs = std::filesystem;
 Result<std::size_t> place_of(const Study& study, const Site& site) {
   const auto place = study.member(site.name());
   if (!place)
-    return Error{site.file(".crt"), fmt::format("{} is not a member of '{}'; its members are {}",
-                                                site.name(), study.name,
-                                                fmt::join(study.member_names(), ", "))};
+    return Error{site.file(".crt"),
+                 fmt::format("{} is not a member of '{}'; its members are {}", site.name(),
+                             study.name, fmt::join(study.member_names(), ", "))};
   if (study.members[*place].fingerprint != site.certificate.fingerprint)
     return Error{site.file(".crt"),
                  fmt::format("is another certificate than the study has for {}; expected that one, "
@@ -36,6 +36,7 @@ PeerConfig with_settings(PeerConfig config, const PeerConfig& site) {
   config.checkpoint_seconds = site.checkpoint_seconds;
   config.forget_seconds = site.forget_seconds;
   config.linger_seconds = site.linger_seconds;
+  config.stay = site.stay;
   config.contact_seconds = site.contact_seconds;
   config.wait_timeout_seconds = site.wait_timeout_seconds;
   config.heartbeat_seconds = site.heartbeat_seconds;

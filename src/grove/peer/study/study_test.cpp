@@ -20,8 +20,7 @@ struct Member {
 };
 
 Member make_member(const std::string& name, int port, bool inbound = true, long days = 10) {
-  const auto made =
-      make_site_certificate(name, "127.0.0.1:" + std::to_string(port), inbound, days);
+  const auto made = make_site_certificate(name, "127.0.0.1:" + std::to_string(port), inbound, days);
   EXPECT_TRUE(made) << made.error().text();
   return {*read_site_certificate(made->certificate, name), made->key};
 }
@@ -156,15 +155,15 @@ TEST_F(Studies, RefuseCertificatesThatNoSiteMakes) {
   // A second name with which the site could stand for another.
   EXPECT_FALSE(read_site_certificate(
       certify_itself("d", "grove://127.0.0.1:1,DNS:a.example.org", 9)->certificate, "f"));
-  EXPECT_FALSE(read_site_certificate(certify_itself("D", "grove://127.0.0.1:1", 9)->certificate,
-                                     "f"));
   EXPECT_FALSE(
-      read_site_certificate(certify_itself("operator", "grove://127.0.0.1:1", 9)->certificate, "f"));
+      read_site_certificate(certify_itself("D", "grove://127.0.0.1:1", 9)->certificate, "f"));
+  EXPECT_FALSE(read_site_certificate(
+      certify_itself("operator", "grove://127.0.0.1:1", 9)->certificate, "f"));
   EXPECT_FALSE(
       read_site_certificate(certify_itself("d", "https://127.0.0.1:1", 9)->certificate, "f"));
   EXPECT_FALSE(read_site_certificate(a.certificate.pem + b.certificate.pem, "f"));
-  EXPECT_TRUE(read_site_certificate(
-      certify_itself("d", "grove://127.0.0.1:1", 9)->certificate, "f"));
+  EXPECT_TRUE(
+      read_site_certificate(certify_itself("d", "grove://127.0.0.1:1", 9)->certificate, "f"));
 }
 
 // Whoever trusts the members' certificates trusts nothing that a member could sign with its key.
@@ -228,7 +227,7 @@ TEST_F(Studies, LearnAcceptancesFromEntriesAndKeepThem) {
     entry.mutable_acceptance()->set_signature(one.signature);
     return entry;
   };
-  known.add("b", entry_of(sign(study, c, "b")));  // of another site
+  known.add("b", entry_of(sign(study, c, "b")));             // of another site
   known.add("b", entry_of(sign(study_of({a, b}), b, "b")));  // of another study
   known.add("b", {});
   EXPECT_EQ(known.waiting(), (std::vector<std::string>{"b", "c"}));
@@ -313,17 +312,17 @@ TEST_F(Sites, KeepTheirKeysToThemselves) {
   using std::filesystem::perms;
   const std::filesystem::path key = sites[0].file(".key");
   EXPECT_EQ(std::filesystem::status(key).permissions(), perms::owner_read | perms::owner_write);
-  expect_contains(
-      make_site({.name = "a", .listen = "127.0.0.1:1", .out = folder.path().string()})
-          .error()
-          .text(),
-      "expected a new file");
+  expect_contains(make_site({.name = "a", .listen = "127.0.0.1:1", .out = folder.path().string()})
+                      .error()
+                      .text(),
+                  "expected a new file");
 }
 
 TEST_F(Sites, DialFromBehindAFirewall) {
   ours.members[0].inbound = false;
   sites[0].certificate.inbound = false;
-  const auto own = peer_config_of(ours, sites[0], data), other = peer_config_of(ours, sites[1], data);
+  const auto own = peer_config_of(ours, sites[0], data),
+             other = peer_config_of(ours, sites[1], data);
   EXPECT_TRUE(own->join);
   for (const auto& neighbour : own->neighbours) EXPECT_NE(neighbour.address, "");
   EXPECT_FALSE(other->join);
