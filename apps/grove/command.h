@@ -52,6 +52,8 @@ inline constexpr const char* peer_summary = "run one agent of a network of machi
 inline constexpr const char* site_summary = "make the key and the certificate of a site";
 inline constexpr const char* study_summary =
     "agree with other sites on what is computed: make, show, accept a study";
+inline constexpr const char* doctor_summary =
+    "say what keeps this site from taking part in a study";
 inline constexpr const char* view_summary = "show run records, or peers as they work, in a browser";
 inline constexpr const char* reproduce_summary =
     "repeat the paper's experiments and compare with its numbers";
@@ -72,6 +74,7 @@ Command network_command();
 Command audit_command();
 Command site_command();
 Command study_command();
+Command doctor_command();
 Command view_command();
 
 }  // namespace grove::app

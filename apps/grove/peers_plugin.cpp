@@ -2,5 +2,6 @@
 #include "plugin.h"
 
 void grove::app::grove_plugin_commands(std::vector<Command>& commands) {
-  commands = {peer_command(), network_command(), audit_command(), site_command(), study_command()};
+  commands = {peer_command(), network_command(), audit_command(),
+              site_command(), study_command(),   doctor_command()};
 }

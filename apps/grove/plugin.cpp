@@ -42,6 +42,7 @@ constexpr std::array known_commands{
     PluginCommand{"audit", audit_summary, &peers},
     PluginCommand{"site", site_summary, &peers},
     PluginCommand{"study", study_summary, &peers},
+    PluginCommand{"doctor", doctor_summary, &peers},
     PluginCommand{"view", view_summary, &view},
 };
 

@@ -1,6 +1,7 @@
 #include "grove/peer/peer_status.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numeric>
 
@@ -64,6 +65,8 @@ json to_json(const PeerStatus& status) {
       {"format", "grove-peer-status/1"},
       {"name", status.name},
       {"process", ::getpid()},
+      {"time",
+       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count()},
       {"phase", status.phase},
       {"activations", status.activations},
       {"at_rest_since",

@@ -48,12 +48,6 @@ PeerConfig with_settings(PeerConfig config, const PeerConfig& site) {
   return config;
 }
 
-std::string trust_store(const Study& study) {
-  std::string text;
-  for (const SiteCertificate& one : study.members) text += one.pem;
-  return text;
-}
-
 /// Columns that the study wants and the data lack, or that the data have beyond the study.
 Status check_columns(const Study& study, const PeerConfig& config, const PeerProblem& problem) {
   if (study.columns.empty()) return success();
@@ -76,6 +70,16 @@ Status check_columns(const Study& study, const PeerConfig& config, const PeerPro
 }
 
 }  // namespace
+
+std::string trust_store(const Study& study) {
+  std::string text;
+  for (const SiteCertificate& one : study.members) text += one.pem;
+  return text;
+}
+
+std::string kept_study(const Study& study, const Site& site) {
+  return (fs::path(site.settings.state) / study.name / (study.name + ".study")).string();
+}
 
 Result<PeerConfig> peer_config_of(const Study& study, const Site& site, const std::string& data) {
   const auto place = place_of(study, site);
@@ -147,8 +151,7 @@ Result<PeerConfig> prepare_peer(const Study& study, const Site& site, const std:
   fs::create_directories(config->state, failed);
   if (Status status = write_file_atomically(config->ca, trust_store(study)); !status)
     return status.error();
-  config->acceptances = std::make_shared<Acceptances>(
-      study, site.name(), (fs::path(config->state) / (study.name + ".study")).string());
+  config->acceptances = std::make_shared<Acceptances>(study, site.name(), kept_study(study, site));
   return config;
 }
 

@@ -16,6 +16,12 @@ struct StudyData {
   std::optional<DisclosureViolation> forbidden;  ///< a rule of the site forbids to take part
 };
 
+/// The certificates of all members, which each of them trusts.
+std::string trust_store(const Study& study);
+
+/// The file in which a running peer keeps the study with all acceptances that it knows.
+std::string kept_study(const Study& study, const Site& site);
+
 /// The configuration with which the site computes its part of the study from `data`. Refuses a site
 /// that is not a member, or whose certificate is not the one that the study has.
 Result<PeerConfig> peer_config_of(const Study& study, const Site& site, const std::string& data);

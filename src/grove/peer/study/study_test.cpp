@@ -8,6 +8,7 @@
 #include "grove/base/file.h"
 #include "grove/peer/certificates.h"
 #include "grove/peer/study/acceptances.h"
+#include "grove/peer/study/doctor.h"
 #include "grove/peer/study/study_run.h"
 #include "grove/peer/test_folder.h"
 
@@ -329,6 +330,30 @@ TEST_F(Sites, DialFromBehindAFirewall) {
   ASSERT_EQ(other->neighbours.size(), 2U);
   EXPECT_EQ(other->neighbours[0].address, "");  // a, which dials
   EXPECT_EQ(other->neighbours[1].address, "127.0.0.1:7003");
+}
+
+TEST_F(Sites, AreToldWhatKeepsThemFromTakingPart) {
+  const auto kind_of = [&](const std::string& subject) {
+    for (const Finding& one : diagnose(ours, sites[0], data))
+      if (one.subject == subject) return static_cast<int>(one.kind);
+    return -1;
+  };
+  const int good = static_cast<int>(Finding::Kind::good),
+            bad = static_cast<int>(Finding::Kind::bad),
+            others = static_cast<int>(Finding::Kind::others);
+  EXPECT_EQ(kind_of("study"), good);
+  EXPECT_EQ(kind_of("data"), good);
+  EXPECT_EQ(kind_of("acceptance"), bad);
+  EXPECT_EQ(kind_of("b"), others);  // its peer does not run
+  ASSERT_TRUE(accept(ours, sites[0], data, 40));
+  EXPECT_EQ(kind_of("acceptance"), good);
+  EXPECT_EQ(kind_of("acceptances"), others);
+  ASSERT_TRUE(write_file_atomically(data, *read_file(data) + "1,1\n"));
+  EXPECT_EQ(kind_of("data"), bad);
+  std::filesystem::permissions(sites[0].file(".key"), std::filesystem::perms(0644));
+  EXPECT_EQ(kind_of("key"), bad);
+  sites[0].settings.listen = "203.0.113.1:7001";  // of no machine
+  EXPECT_EQ(kind_of("port"), bad);
 }
 
 TEST_F(Sites, WeighByTheRowsThatTheMembersSigned) {
