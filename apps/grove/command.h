@@ -60,6 +60,8 @@ inline constexpr const char* reproduce_summary =
 inline constexpr const char* theory_summary =
     "evaluate Theorem 1 and Corollary 1 on an instance, next to a run";
 
+/// Man page and completions of all commands, which the function loads.
+Command completion_command(std::function<std::vector<Command>()> all_commands);
 Command train_command();
 Command fit_command();
 Command summary_command();

@@ -75,18 +75,31 @@ std::map<std::string, std::string> given_options(const Filled& filled) {
   return given;
 }
 
+/// Those that need no plug-in.
+std::vector<Command> own_commands() {
+  return {grove::app::train_command(),   grove::app::fit_command(),
+          grove::app::summary_command(), grove::app::predict_command(),
+          grove::app::compare_command(), grove::app::plot_command()};
+}
+
+std::vector<Command> every_command() {
+  std::vector<Command> commands = own_commands();
+  if (auto others = grove::app::plugin_commands(grove::app::every_plugin))
+    std::ranges::move(*others, std::back_inserter(commands));
+  return commands;
+}
+
 int run_program(int argc, char** argv) {
   CLI::App program{
       "Grove trains a model across unequal machines, with no server and no data "
       "leaving them."};
   program.set_version_flag("--version", std::string("grove ") + grove::version);
   program.require_subcommand(1);
-  std::vector<Command> commands = {grove::app::train_command(),   grove::app::fit_command(),
-                                   grove::app::summary_command(), grove::app::predict_command(),
-                                   grove::app::compare_command(), grove::app::plot_command()};
+  std::vector<Command> commands = own_commands();
   auto others = grove::app::plugin_commands(argc > 1 ? argv[1] : "");
   if (!others) return grove::app::fail(others.error());
   std::ranges::move(*others, std::back_inserter(commands));
+  commands.push_back(grove::app::completion_command(every_command));
   std::vector<Filled> filled(commands.size());
   std::vector<CLI::App*> subs;
   for (std::size_t k = 0; k < commands.size(); ++k)

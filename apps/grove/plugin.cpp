@@ -78,12 +78,13 @@ Result<std::vector<Command>> plugin_commands(std::string_view wanted) {
   std::vector<Command> commands;
   for (const PluginCommand& known : known_commands) {
     Command command{.name = std::string(known.name), .summary = std::string(known.summary)};
-    if (wanted == known.name) {
+    if (wanted == known.name || wanted == every_plugin) {
       const auto function = load(*known.plugin, wanted, "grove_plugin_commands");
+      if (!function && wanted == every_plugin) continue;
       if (!function) return function.error();
       std::vector<Command> loaded;
       reinterpret_cast<decltype(&grove_plugin_commands)> (*function)(loaded);
-      command = *std::ranges::find(loaded, wanted, &Command::name);
+      command = *std::ranges::find(loaded, known.name, &Command::name);
     }
     commands.push_back(std::move(command));
   }

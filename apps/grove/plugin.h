@@ -45,9 +45,12 @@ PeerWatch* grove_plugin_watch(const std::string& folder, const std::vector<std::
                               std::optional<Error>& error);
 }
 
-/// The commands that plug-ins have. If `wanted` names one of them, its plug-in is loaded and the
-/// command is complete; the others have a name and a summary only. An error: the plug-in of
-/// `wanted` is not there; the text says how to get it.
+inline constexpr std::string_view every_plugin = "*";
+
+/// The commands that plug-ins have. If `wanted` is every_plugin, all that are there are loaded. If
+/// `wanted` names one of them, its plug-in is loaded and the command is complete; the others have a
+/// name and a summary only. An error: the plug-in of `wanted` is not there; the text says how to
+/// get it.
 Result<std::vector<Command>> plugin_commands(std::string_view wanted);
 
 /// Loads the plug-in for MPI and starts MPI.

@@ -133,8 +133,10 @@ Result<int> accept_study(const StudySettings& settings) {
   const auto data = check_data(*study, *config);
   if (!data) return data.error();
   print_study(*study, &*config);
-  fmt::print("\nThese data: {} has {} rows; the model has {} coefficients.\n", settings.data,
-             data->rows, data->coefficients);
+  fmt::print("\nThese data: {} has {} rows{}.\n", settings.data, data->rows,
+             data->alone.empty()
+                 ? fmt::format("; the model has {} coefficients", data->coefficients)
+                 : "; alone they give no model: " + data->alone);
   if (data->forbidden) {
     fmt::print(stderr, "grove: study: forbidden by {} of {}: {}\n", data->forbidden->rule,
                site->file(".toml"), data->forbidden->detail);

@@ -59,7 +59,11 @@ void print_disclosed(const Study& study) {
     fmt::print("  to all members:  the signed gradient of this site's data at the answer\n");
   if (study.terms.certify_links)
     fmt::print("  to a neighbour:  the Hessian of this site's data at the answer\n");
-  if (training.weighting == Weighting::sample)
+  if (fits_formula(study.terms))
+    fmt::print(
+        "  to all members:  a summary of this site's table: its columns, rows, missing cells, and\n"
+        "                   the values of its factors\n");
+  if (training.weighting == Weighting::sample && !fits_formula(study.terms))
     fmt::print("  to all members:  the number of this site's rows, in its acceptance\n");
   fmt::print("  to all members:  the answer, names of columns and labels, residuals, counters\n");
 }

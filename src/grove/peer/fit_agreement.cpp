@@ -10,6 +10,7 @@
 
 #include "grove/peer/clock.h"
 #include "grove/peer/peer_status.h"
+#include "grove/peer/study/acceptances.h"
 #include "grove/record/table_summary_json.h"
 #include "grove/train/fit_options.h"
 
@@ -42,17 +43,6 @@ LinkShape gossip_shape() {
   return shape;
 }
 
-/// The columns that formula and roles name, and the table lacks.
-std::vector<std::string> missing_columns(const FitOptions& fit, const Table& table) {
-  std::vector<std::string> names = fit.columns, missing;
-  if (const auto syntax = parse_syntax(fit.formula)) collect_columns(*syntax, names);
-  for (const std::string& role : {fit.roles.weights, fit.roles.offset})
-    if (!role.empty()) names.push_back(role);
-  for (const std::string& name : names)
-    if (table.find(name) == nullptr) missing.push_back(name);
-  return missing;
-}
-
 std::string missing_text(const std::vector<std::string>& missing) {
   return fmt::format("has no column {}, which the formula or its options have",
                      fmt::join(missing, ", "));
@@ -74,9 +64,20 @@ std::string status_text(const PeerConfig& config) {
 
 }  // namespace
 
+std::vector<std::string> missing_columns(const FitOptions& fit, const Table& table) {
+  std::vector<std::string> names = fit.columns, missing;
+  if (const auto syntax = parse_syntax(fit.formula)) collect_columns(*syntax, names);
+  for (const std::string& role : {fit.roles.weights, fit.roles.offset})
+    if (!role.empty()) names.push_back(role);
+  for (const std::string& name : names)
+    if (table.find(name) == nullptr) missing.push_back(name);
+  return missing;
+}
+
 Schema fit_schema(const PeerConfig& config) {
   FitOptions fit = config.fit;
   Schema schema{{"method-of", "fit"}};
+  if (config.acceptances) schema.push_back({"study", config.acceptances->study_id()});
   for (const Option& option : options_of(fit)) {
     const auto value = option.get();
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
@@ -97,6 +98,7 @@ MembersOptions FitAgreement::members_options() const {
           .process = process_number(),
           .neighbours = std::move(neighbours),
           .signer = parts_.signer,
+          .acceptances = config.acceptances.get(),
           .twin_seconds = std::max(1.0, 5 * config.heartbeat_seconds)};
 }
 
@@ -118,6 +120,7 @@ Result<std::optional<AgreedFit>> FitAgreement::run(const Table& table) {
   if (Status status = connections_.open(); !status) return status.error();
   parts_.hooks.log->info("agreeing on the columns of \"{}\" with {} members", config.fit.formula,
                          config.members);
+  if (!await_acceptances()) return std::optional<AgreedFit>();
   for (;;) {
     stale_ = overflowed_ = false;
     parts_.gossip.restart();
@@ -136,6 +139,22 @@ Result<std::optional<AgreedFit>> FitAgreement::run(const Table& table) {
     if (overflowed_) return Error{"formula", "a sum over the sites is infinite, or beyond 1e57"};
     return data.error();
   }
+}
+
+/// Nothing of the table is sent before all members have accepted the study, if there is one. False
+/// if the peer was asked to stop.
+bool FitAgreement::await_acceptances() {
+  const auto& acceptances = parts_.config.acceptances;
+  while (!stopped_ && acceptances && !acceptances->waiting().empty()) {
+    stale_ = false;
+    const double now = monotonic_seconds();
+    const std::string text =
+        fmt::format("the acceptance of {}", fmt::join(acceptances->waiting(), ", "));
+    if (waiting_log_.is_due(text, now)) parts_.hooks.log->info("waiting for {}", text);
+    pump_until([&] { return acceptances->waiting().empty(); },
+               now + parts_.config.heartbeat_seconds);
+  }
+  return !stopped_;
 }
 
 FitExchange FitAgreement::exchange() {
@@ -203,6 +222,7 @@ void FitAgreement::beat(double now) {
   v1::Heartbeat heartbeat = members_.heartbeat(now);
   if (!members_.all_hold_fit(now)) parts_.gossip.add_to(heartbeat);
   links_.publish(heartbeat);
+  if (parts_.config.acceptances && !parts_.config.acceptances->waiting().empty()) return;
   const std::string waiting =
       waiting_text(members_.awaited(now), parts_.config.forget_seconds, now - started_);
   if (waiting_log_.is_due(waiting, now)) parts_.hooks.log->info("waiting for {}", waiting);

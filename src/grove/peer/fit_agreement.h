@@ -33,6 +33,7 @@ class FitAgreement {
   Result<std::optional<AgreedFit>> run(const Table& table);
 
  private:
+  bool await_acceptances();
   FitExchange exchange();
   Result<std::vector<TableSummary>> unite(const std::vector<TableSummary>& own);
   Vector sum(const std::vector<Vector>& own);
@@ -53,6 +54,9 @@ class FitAgreement {
   std::string summary_;
   Connections connections_;  ///< last, because its threads use the members above
 };
+
+/// The columns that formula and roles name, and the table lacks.
+std::vector<std::string> missing_columns(const FitOptions& fit, const Table& table);
 
 /// The settings of a fit that all members have in common before they agree.
 Schema fit_schema(const PeerConfig& config);

@@ -46,6 +46,7 @@ TEST(Metrics, ServeThePeersStatusToPrometheus) {
   for (const char* line :
        {"# TYPE grove_activations_total counter", "grove_activations_total{peer=\"peer-0\"} 17",
         "grove_residual{peer=\"peer-0\"} 0.25", "grove_members{peer=\"peer-0\"} 3",
+        "grove_waiting{peer=\"peer-0\"} 0", "grove_phase{peer=\"peer-0\",phase=\"starting\"} 1",
         "grove_checkpoint_age_seconds{peer=\"peer-0\"} -1",
         "grove_link_connected{peer=\"peer-0\",neighbour=\"peer-1\"} 1",
         "grove_link_bytes_total{peer=\"peer-0\",neighbour=\"peer-1\"} 100",

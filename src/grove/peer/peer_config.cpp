@@ -355,10 +355,8 @@ Result<PeerConfig> read_peer_config(const std::filesystem::path& path) {
                             &config.state, &config.audit})
     make_absolute(*name, folder);
   if (fits_formula(config)) {
-    config.training.weighting = Weighting::sample;
-    config.training.no_reference = true;
     if (!places->contains("method")) config.training.method = usual_fit_method(config.training);
-    config.certify_links = true;
+    prepare_fit(config);
   }
   if (config.members == 0) config.members = 1 + config.neighbours.size();
   if (Status status = check(config); !status) return Error{path.string(), status.error().what};

@@ -87,6 +87,13 @@ bool is_address(std::string_view text);
 Status check_terms(const PeerConfig& config);
 Status check(const PeerConfig& config);
 
+/// Settings that every peer has that fits a formula.
+inline void prepare_fit(PeerConfig& config) {
+  config.training.weighting = Weighting::sample;
+  config.training.no_reference = true;
+  config.certify_links = true;
+}
+
 /// Reads and validates peer.toml. File names in it are relative to its folder.
 Result<PeerConfig> read_peer_config(const std::filesystem::path& path);
 

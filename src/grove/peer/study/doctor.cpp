@@ -52,8 +52,7 @@ void look_at_certificates(const Study& study, const Site& site, std::vector<Find
 
 void look_at_data(const Study& study, const Site& site, const std::string& data,
                   std::vector<Finding>& findings) {
-  const auto accepted =
-      std::ranges::find(study.acceptances, site.name(), &Acceptance::member);
+  const auto accepted = std::ranges::find(study.acceptances, site.name(), &Acceptance::member);
   if (accepted == study.acceptances.end())
     findings.push_back({Kind::bad, "acceptance", "this site has not accepted the study"});
   else
@@ -70,15 +69,14 @@ void look_at_data(const Study& study, const Site& site, const std::string& data,
   if (!digest || !checked)
     findings.push_back({Kind::bad, "data", (digest ? checked.error() : digest.error()).text()});
   else if (checked->forbidden)
-    findings.push_back({Kind::bad, "data",
-                        fmt::format("{} forbids them: {}", checked->forbidden->rule,
-                                    checked->forbidden->detail)});
+    findings.push_back(
+        {Kind::bad, "data",
+         fmt::format("{} forbids them: {}", checked->forbidden->rule, checked->forbidden->detail)});
   else if (accepted != study.acceptances.end() && accepted->data != *digest)
     findings.push_back({Kind::bad, "data", "the study was accepted for other data"});
   else
-    findings.push_back({Kind::good, "data",
-                        fmt::format("{} rows, {} coefficients; the rules allow it", checked->rows,
-                                    checked->coefficients)});
+    findings.push_back(
+        {Kind::good, "data", fmt::format("{} rows; columns and rules are met", checked->rows)});
 }
 
 /// HOST:PORT, the host perhaps in brackets.
@@ -125,8 +123,7 @@ void look_at_neighbour(const SiteCertificate& neighbour, const TlsIdentity& iden
     findings.push_back({Kind::good, neighbour.name, "connects to this site by itself"});
     return;
   }
-  const auto answer =
-      ask_status({neighbour.name, neighbour.address, {}}, identity, answer_seconds);
+  const auto answer = ask_status({neighbour.name, neighbour.address, {}}, identity, answer_seconds);
   if (!answer) {
     findings.push_back(
         {Kind::others, neighbour.name, reason_of(answer.error().what, neighbour.address)});
@@ -134,10 +131,10 @@ void look_at_neighbour(const SiteCertificate& neighbour, const TlsIdentity& iden
   }
   const double ahead = answer->value("time", 0.0) - wall_seconds();
   if (answer->contains("time") && std::abs(ahead) > large_clock_error)
-    findings.push_back({Kind::bad, "clock",
-                        fmt::format("that of {} is {:.0f} s {}: one of the two is wrong",
-                                    neighbour.name, std::abs(ahead),
-                                    ahead > 0 ? "ahead" : "behind")});
+    findings.push_back(
+        {Kind::bad, "clock",
+         fmt::format("that of {} is {:.0f} s {}: one of the two is wrong", neighbour.name,
+                     std::abs(ahead), ahead > 0 ? "ahead" : "behind")});
   findings.push_back({Kind::good, neighbour.name,
                       fmt::format("answers, phase {}", answer->value("phase", "unknown"))});
 }
@@ -146,8 +143,7 @@ void look_at_neighbour(const SiteCertificate& neighbour, const TlsIdentity& iden
 
 std::string reason_of(const std::string& error, const std::string& address) {
   const auto says = [&](std::string_view words) { return error.find(words) != std::string::npos; };
-  if (says("refused"))
-    return fmt::format("nothing listens at {}: its peer does not run", address);
+  if (says("refused")) return fmt::format("nothing listens at {}: its peer does not run", address);
   if (says("DNS") || says("resol"))
     return fmt::format("the name in {} has no address: ask for the right one", address);
   if (says("andshake") || says("SSL") || says("ertificate"))
@@ -166,9 +162,10 @@ std::vector<Finding> diagnose(const Study& given, const Site& site, const std::s
     findings.push_back({Kind::bad, "study", config.error().text()});
     return findings;
   }
-  findings.push_back({Kind::good, "study",
-                      fmt::format("version {} of {}, unchanged", study.version, study.name)});
-  if (const auto kept = read_study(kept_study(study, site)); kept && kept->digest() == study.digest())
+  findings.push_back(
+      {Kind::good, "study", fmt::format("version {} of {}, unchanged", study.version, study.name)});
+  if (const auto kept = read_study(kept_study(study, site));
+      kept && kept->digest() == study.digest())
     if (Status merged = merge(study, *kept); !merged) return findings;
   look_at_certificates(study, site, findings);
   look_at_data(study, site, data, findings);

@@ -56,9 +56,6 @@ Status check_links(const Study& study) {
 Status check_problem(const Study& study) {
   if (const Status terms = check_terms(study.terms); !terms)
     return Error{"", "--" + terms.error().what};
-  if (study.formula.empty() != study.family.empty())
-    return Error{study.formula.empty() ? "--formula" : "--family",
-                 "missing; expected both of --formula and --family, or neither"};
   return success();
 }
 

@@ -27,8 +27,6 @@ struct Study {
   std::vector<std::pair<std::size_t, std::size_t>> links;  ///< of members
   std::vector<Acceptance> acceptances;                     ///< in the order of the members
 
-  std::string formula, family;       ///< of a statistical model; empty: the keys of a loss
-  std::vector<std::string> columns;  ///< that each member's data must have; empty: not said
   PeerConfig terms = usual_terms();  ///< problem and method
 
   std::string terms_text() const;  ///< all but the acceptances

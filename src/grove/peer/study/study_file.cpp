@@ -12,6 +12,7 @@
 #include "grove/peer/training_keys.h"
 #include "grove/setup/suggestion.h"
 #include "grove/setup/toml_text.h"
+#include "grove/train/fit_options.h"
 
 namespace grove::peer {
 namespace {
@@ -23,9 +24,9 @@ std::string quoted(const std::string& text) { return nlohmann::json(text).dump()
 
 /// Keys that are written even where they have their usual values: a reader wants to know them.
 bool is_always_written(const Study& study, const std::string& name) {
-  static const std::set<std::string> always{"method", "sums", "tolerance", "weighting", "l1", "l2"};
-  return always.contains(name) ||
-         (study.formula.empty() && (name == "loss" || name == "intercept"));
+  static const std::set<std::string> always{"method", "sums", "tolerance", "l1", "l2"},
+      of_fits{"family"}, of_numbers{"loss", "intercept", "weighting"};
+  return always.contains(name) || (fits_formula(study.terms) ? of_fits : of_numbers).contains(name);
 }
 
 std::string problem_text(const Study& study) {
@@ -57,9 +58,10 @@ std::string acceptance_text(const Acceptance& one) {
 }
 
 /// Reads the values of one table by name, and knows which ones were not asked for.
-class Table {
+class TableReader {
  public:
-  Table(const toml::table& table, std::string where) : table_(table), where_(std::move(where)) {}
+  TableReader(const toml::table& table, std::string where)
+      : table_(table), where_(std::move(where)) {}
 
   std::string text(const std::string& key) {
     known_.insert(key);
@@ -105,7 +107,7 @@ Status read_problem(const toml::node* node, Study& study, const std::string& whe
 }
 
 Status read_member(const toml::table& table, Study& study, const std::string& where) {
-  Table member(table, where);
+  TableReader member(table, where);
   const std::string name = member.text("name");
   auto certificate =
       read_site_certificate(member.text("certificate"), where + ": certificate of " + name);
@@ -123,7 +125,7 @@ Status read_member(const toml::table& table, Study& study, const std::string& wh
 }
 
 Status read_acceptance(const toml::table& table, Study& study, const std::string& where) {
-  Table entry(table, where);
+  TableReader entry(table, where);
   study.acceptances.push_back({.member = entry.text("member"),
                                .time = entry.text("time"),
                                .data = entry.text("data"),
@@ -158,7 +160,7 @@ Status read_links(const toml::node* node, Study& study, const std::string& where
 }
 
 Status read_table(const toml::table& table, Study& study, const std::string& where) {
-  Table top(table, where);
+  TableReader top(table, where);
   if (const std::string format = top.text("format"); format != format_name)
     return Error{where, fmt::format("format is '{}'; expected '{}'", format, format_name)};
   study.name = top.text("name");
@@ -197,18 +199,16 @@ std::vector<Option> problem_options(Study& study) {
   static const std::set<std::string> others{"labels",  "features",      "contributions",
                                             "certify", "feature-bound", "max-scale"};
   static const std::set<std::string> of_sites{"data", "work", "seed"};
-  std::vector<Option> options{
-      text_option({"formula", "FORMULA", "the statistical model, as grove fit takes it", "Problem"},
-                  study.formula),
-      text_option({"family", "NAME", "of the response, as grove fit takes it", "Problem"},
-                  study.family),
-      list_option(
-          {"columns", "NAME,...", "columns that each member's data has (not said)", "Problem"},
-          study.columns, ',')};
+  FitOptions fit;
+  std::set<std::string> of_fits;
+  for (const Option& option : options_of(fit)) of_fits.insert(option.name);
+  std::vector<Option> options;
   for (Option& option : options_of(study.terms))
     if ((training_keys().contains(option.name) && !of_sites.contains(option.name)) ||
-        others.contains(option.name))
+        others.contains(option.name) || of_fits.contains(option.name)) {
+      if (option.name == "columns") option.help = "columns that each member's data has (not said)";
       options.push_back(std::move(option));
+    }
   return options;
 }
 

@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "grove/base/file.h"
+#include "grove/peer/fit_agreement.h"
+#include "grove/peer/problem_parts.h"
 #include "grove/peer/study/acceptances.h"
 
 namespace grove::peer {
@@ -50,10 +52,11 @@ PeerConfig with_settings(PeerConfig config, const PeerConfig& site) {
 
 /// Columns that the study wants and the data lack, or that the data have beyond the study.
 Status check_columns(const Study& study, const PeerConfig& config, const PeerProblem& problem) {
-  if (study.columns.empty()) return success();
+  if (study.terms.fit.columns.empty()) return success();
   if (!problem.columns)
     return Error{config.training.data, "has no names of columns; expected a CSV file"};
-  std::vector<std::string> wanted = study.columns, found = problem.columns->features, missing, more;
+  std::vector<std::string> wanted = study.terms.fit.columns, found = problem.columns->features,
+                           missing, more;
   std::ranges::sort(wanted);
   std::ranges::sort(found);
   std::ranges::set_difference(wanted, found, std::back_inserter(missing));
@@ -67,6 +70,26 @@ Status check_columns(const Study& study, const PeerConfig& config, const PeerPro
                              "them",
                              fmt::join(more, ", "))};
   return success();
+}
+
+/// A formula's columns and types. What a site lacks alone, such as a class, others may have.
+Result<StudyData> check_table(const PeerConfig& config) {
+  const auto table = read_table(config.training.data, config.fit.table);
+  if (!table) return table.error();
+  if (const auto missing = missing_columns(config.fit, *table); !missing.empty())
+    return Error{config.training.data,
+                 fmt::format("lacks the columns {}", fmt::join(missing, ", "))};
+  StudyData result{.rows = table->rows(), .forbidden = find_fit_violation(config, *table)};
+  const auto alone = make_fit_data(config.fit, config.training, {*table});
+  if (!alone) {
+    result.alone = alone.error().text();
+    return result;
+  }
+  const Design& design = alone->designs.front();
+  result.coefficients = alone->column_names().size() + (alone->model.intercept ? 1 : 0);
+  if (!result.forbidden)
+    result.forbidden = find_design_violation(config.disclosure, *alone, design, config.members);
+  return result;
 }
 
 }  // namespace
@@ -84,9 +107,8 @@ std::string kept_study(const Study& study, const Site& site) {
 Result<PeerConfig> peer_config_of(const Study& study, const Site& site, const std::string& data) {
   const auto place = place_of(study, site);
   if (!place) return place.error();
-  if (!study.formula.empty())
-    return Error{"formula", "peers of this version compute studies of a loss only; expected none"};
   PeerConfig config = with_settings(study.terms, site.settings);
+  if (fits_formula(config)) prepare_fit(config);
   config.network = study.name;
   config.name = site.name();
   config.members = study.members.size();
@@ -106,6 +128,7 @@ Result<PeerConfig> peer_config_of(const Study& study, const Site& site, const st
 
 Result<StudyData> check_data(const Study& study, const PeerConfig& config) {
   if (Status status = check(config); !status) return status.error();
+  if (fits_formula(config)) return check_table(config);
   PeerConfig own = config;
   const auto problem = load_problem(own);
   if (!problem) return problem.error();
@@ -120,7 +143,8 @@ Status accept(Study& study, const Site& site, const std::string& data, std::uint
   if (!place) return place.error();
   auto digest = data_digest(data, site.key);
   if (!digest) return digest.error();
-  const bool counts = study.terms.training.weighting == Weighting::sample;
+  const bool counts =
+      !fits_formula(study.terms) && study.terms.training.weighting == Weighting::sample;
   auto acceptance = sign_acceptance(
       study.digest(),
       {.member = site.name(), .time = utc_now(), .data = *digest, .rows = counts ? rows : 0},

@@ -12,7 +12,8 @@ namespace grove::peer {
 /// What a site's data are for a study.
 struct StudyData {
   std::uint64_t rows = 0;
-  std::uint64_t coefficients = 0;
+  std::uint64_t coefficients = 0;  ///< 0: not known before the members have agreed
+  std::string alone;               ///< why these data alone give no model; empty: they do
   std::optional<DisclosureViolation> forbidden;  ///< a rule of the site forbids to take part
 };
 

@@ -289,10 +289,10 @@ TEST_F(Sites, AcceptOnceAndTrainWithTheseData) {
 }
 
 TEST_F(Sites, CheckColumnsAndRules) {
-  ours.columns = {"x", "z"};
+  ours.terms.fit.columns = {"x", "z"};
   const auto config = peer_config_of(ours, sites[0], data);
   expect_contains(check_data(ours, *config).error().text(), "lacks the columns z");
-  ours.columns = {};
+  ours.terms.fit.columns = {};
   PeerConfig strict = *config;
   strict.disclosure.min_rows = 41;
   EXPECT_EQ(check_data(ours, strict)->forbidden->rule, "disclosure.min-rows");
