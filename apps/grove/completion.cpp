@@ -22,10 +22,11 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
 /// The values of an option that are words to choose from: "open | masked".
 std::vector<std::string> choices_of(const Option& option) {
   std::vector<std::string> words;
-  for (std::string_view part : split(replaced(option.value, "|", "\n"), '\n')) {
+  for (std::string_view part : split(option.value, '|')) {
     part = trim(part);
-    const bool word = !part.empty() && part.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") ==
-                                           std::string_view::npos;
+    const bool word =
+        !part.empty() &&
+        part.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos;
     if (word) words.emplace_back(part);
   }
   return words.size() > 1 ? words : std::vector<std::string>();
@@ -62,7 +63,8 @@ std::string man_page(const std::vector<Command>& commands) {
   }
   return text +
          ".SH \"EXIT STATUS\"\n.TP\n0\nas asked\n.TP\n2\na mistake in the input\n.TP\n3\nthe run "
-         "diverged\n.TP\n4\ntransport or files failed\n.TP\n5\na disclosure rule forbids it\n.TP\n6\n"
+         "diverged\n.TP\n4\ntransport or files failed\n.TP\n5\na disclosure rule forbids "
+         "it\n.TP\n6\n"
          "ended without some members\n";
 }
 
@@ -95,9 +97,11 @@ std::string bash(const std::vector<Command>& commands) {
                             fmt::join(words, " "));
   text += "  esac\n  if [[ -z $words && $current == -* ]]; then\n    case ${COMP_WORDS[1]} in\n";
   for (const Command& command : commands)
-    text += fmt::format("      {}) words='{}' ;;\n", command.name,
-                        fmt::join(flags_of(command), " "));
-  text += "    esac\n  elif [[ -z $words ]] && ((COMP_CWORD == 2)); then\n    case ${COMP_WORDS[1]} in\n";
+    text +=
+        fmt::format("      {}) words='{}' ;;\n", command.name, fmt::join(flags_of(command), " "));
+  text +=
+      "    esac\n  elif [[ -z $words ]] && ((COMP_CWORD == 2)); then\n    case ${COMP_WORDS[1]} "
+      "in\n";
   for (const Command& command : commands)
     if (const auto words = actions_of(command); !words.empty())
       text += fmt::format("      {}) words='{}' ;;\n", command.name, fmt::join(words, " "));
@@ -109,9 +113,7 @@ std::string bash(const std::vector<Command>& commands) {
 }
 
 /// Inside a pair of single quotes of zsh and fish.
-std::string quoted(std::string text) {
-  return "'" + replaced(std::move(text), "'", "'\\''") + "'";
-}
+std::string quoted(std::string text) { return "'" + replaced(std::move(text), "'", "'\\''") + "'"; }
 
 std::string zsh(const std::vector<Command>& commands) {
   std::string text =
@@ -130,10 +132,11 @@ std::string zsh(const std::vector<Command>& commands) {
     text += fmt::format("    {}) _arguments", command.name);
     for (const Option& option : command.options) {
       const auto words = choices_of(option);
-      const std::string action = words.empty() ? "_files" : fmt::format("({})", fmt::join(words, " "));
-      text += " " + quoted(fmt::format("--{}[{}]{}", option.name, plain(option.help),
-                                       option.is_switch() ? ""
-                                                          : ":" + plain(option.name) + ":" + action));
+      const std::string action =
+          words.empty() ? "_files" : fmt::format("({})", fmt::join(words, " "));
+      text += " " + quoted(fmt::format(
+                        "--{}[{}]{}", option.name, plain(option.help),
+                        option.is_switch() ? "" : ":" + plain(option.name) + ":" + action));
     }
     if (const auto words = actions_of(command); !words.empty())
       text += " " + quoted(fmt::format("2:action:({})", fmt::join(words, " ")));
@@ -153,8 +156,9 @@ std::string fish(const std::vector<Command>& commands) {
       const auto words = choices_of(option);
       const std::string values =
           option.is_switch() ? ""
-          : words.empty()    ? " -r"
-                             : fmt::format(" -x -a {}", quoted(fmt::format("{}", fmt::join(words, " "))));
+          : words.empty()
+              ? " -r"
+              : fmt::format(" -x -a {}", quoted(fmt::format("{}", fmt::join(words, " "))));
       text += fmt::format("complete -c grove {} -l {}{} -d {}\n", here, option.name, values,
                           quoted(option.help));
     }
