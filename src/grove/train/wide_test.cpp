@@ -174,7 +174,7 @@ TEST(Wide, FindsTheKnownOptima) {
     const RunRecord record = must_train(compress(wide), wide.targets, options);
     EXPECT_NEAR(record.reference->objective, known.optimum, 6e-10) << known.seed;
     EXPECT_NEAR(record.objective, known.optimum, 2e-9) << known.seed;
-    EXPECT_EQ((record.reference->x.array() != 0).count(), known.nonzeros) << known.seed;
+    EXPECT_EQ((record.reference->solution.array() != 0).count(), known.nonzeros) << known.seed;
     EXPECT_EQ(record.outcome.status, RunStatus::converged) << known.seed;
     EXPECT_LE(first_round_within(record, 1e-6), known.rounds) << known.seed;
   }
