@@ -190,10 +190,13 @@ export function forest(box, rows) {
   box.replaceChildren(svg);
 }
 
-/** Coefficients over the l1 weight; the order of weights is ascending for the chart. */
+/**
+ * Coefficients over the l1 weight; the order of weights is ascending for the chart. The intercept,
+ * which has no name, is left out: its size hides the others.
+ */
 export function path(box, points, names) {
   const sorted = [...points].sort((a, b) => a.l1 - b.l1);
-  const count = Math.min(sorted[0].coefficients.length, 30);
+  const count = Math.min(names.length || sorted[0].coefficients.length, 30);
   const series = [];
   for (let k = 0; k < count; ++k)
     series.push({name: names[k] || `coefficient ${k}`,

@@ -25,6 +25,11 @@ export function shareOf(value, range) {
 const grey = '#9aa0a8';
 const mostLabels = 60, mostCircles = 500;
 
+/** Of a file its name; no label is longer than the place between nodes. */
+function shortLabel(label) {
+  return label.slice(label.lastIndexOf('/', label.length - 2) + 1).slice(0, 16);
+}
+
 export class Graph {
   /** `earlier`: nodes of the same agents, which stay where they are. */
   constructor(canvas, run, tip, earlier = []) {
@@ -115,6 +120,7 @@ export class Graph {
     paper.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
     const style = getComputedStyle(document.documentElement);
     this.ink = style.getPropertyValue('--ink');
+    this.back = style.getPropertyValue('--card');
     this.drawn = {nodes: 0, edges: 0, grey: 0};
     this.drawLinks(paper);
     this.drawNodes(paper);
@@ -175,9 +181,6 @@ export class Graph {
     if (this.isCrowd) return this.drawSquares(paper);
     const {run} = this;
     const steps = largest(run.agents.map((agent) => agent.work || 1), 1);
-    const labels = this.nodes.length <= mostLabels;
-    paper.textAlign = 'center';
-    paper.font = '11px system-ui, "DejaVu Sans", sans-serif';
     for (const node of this.nodes) {
       const [x, y] = this.place(node);
       const radius = this.zoom * node.radius;
@@ -197,12 +200,25 @@ export class Graph {
       paper.arc(x, y, radius + 3, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * share);
       paper.lineWidth = 1.5;
       paper.stroke();
-      if (labels) {
-        paper.fillStyle = this.ink;
-        paper.fillText(run.agents[node.index].label.slice(0, 16), x, y + radius + 15);
-      }
       ++this.drawn.nodes;
       if (!active) ++this.drawn.grey;
+    }
+    if (this.nodes.length <= mostLabels) this.drawLabels(paper);
+  }
+
+  /** After the nodes, so that none hides a label. */
+  drawLabels(paper) {
+    paper.textAlign = 'center';
+    paper.font = '11px system-ui, "DejaVu Sans", sans-serif';
+    paper.fillStyle = this.ink;
+    paper.strokeStyle = this.back;
+    paper.lineWidth = 3;
+    for (const node of this.nodes) {
+      const [x, y] = this.place(node);
+      const at = [shortLabel(this.run.agents[node.index].label), x,
+        y + this.zoom * node.radius + 15];
+      paper.strokeText(...at);
+      paper.fillText(...at);
     }
   }
 
