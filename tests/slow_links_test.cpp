@@ -23,8 +23,8 @@ struct Table {
     for (Index row = 0; row < rows; ++row) {
       double target = 0;
       for (Index column = 0; column < columns; ++column) {
-        const double value = std::sin(1.0 + 7.0 * row + 3.0 * column + row * column) *
-                             (row == 17 ? 1000 : 1);
+        const double value =
+            std::sin(1.0 + 7.0 * row + 3.0 * column + row * column) * (row == 17 ? 1000 : 1);
         values.push_back(value);
         target += value * (column % 2 == 0 ? 1 : -2);
       }

@@ -11,9 +11,7 @@ constexpr std::uint64_t first_accepted_wave = 3;
 
 constexpr std::size_t most_kept_events = 2000;  ///< of both methods
 
-TreeNewtonOptions newton_options() {
-  return {.intro = false, .falls_back_to_zero = true};
-}
+TreeNewtonOptions newton_options() { return {.intro = false, .falls_back_to_zero = true}; }
 
 }  // namespace
 
@@ -26,9 +24,8 @@ SafeguardedAgent::SafeguardedAgent(const Safeguard& safeguard, const AgentContex
 
 bool SafeguardedAgent::is_slow() const {
   const double hops = std::max(1.0, depth_.depth());
-  return static_cast<double>(activations_) >
-         static_cast<double>(safeguard_.activations) +
-             static_cast<double>(safeguard_.per_hop) * hops;
+  return static_cast<double>(activations_) > static_cast<double>(safeguard_.activations) +
+                                                 static_cast<double>(safeguard_.per_hop) * hops;
 }
 
 bool SafeguardedAgent::runs_away() const {
@@ -105,8 +102,7 @@ bool SafeguardedAgent::wants_activation(bool received) const {
 }
 
 bool SafeguardedAgent::newton_leads() const {
-  return newton_ &&
-         (given_up_ || newton_->sums().wave().id.number() >= first_accepted_wave);
+  return newton_ && (given_up_ || newton_->sums().wave().id.number() >= first_accepted_wave);
 }
 
 const Vector& SafeguardedAgent::estimate() const {

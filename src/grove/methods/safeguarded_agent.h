@@ -45,7 +45,7 @@ class SafeguardedAgent final : public Agent {
   std::unique_ptr<Agent> method_;
   std::optional<TreeNewtonAgent> newton_;
   NetworkDepth depth_;
-  bool given_up_ = false;  ///< the method; tree-newton goes on alone
+  bool given_up_ = false;    ///< the method; tree-newton goes on alone
   double largest_norm_ = 0;  ///< of the method's estimates
   std::uint64_t activations_ = 0;
   Round round_ = 0;

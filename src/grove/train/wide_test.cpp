@@ -156,27 +156,29 @@ struct Known {
   const char* graph;
   double optimum;
   Index nonzeros;
-  Round rounds;  ///< to a relative gap of 1e-6
 };
+
+constexpr Round most_rounds = 60;  ///< to a relative gap of 1e-6, however rows are dealt out
 
 // Optima and numbers of non-zeros come from another program.
 TEST(Wide, FindsTheKnownOptima) {
-  for (const Known& known :
-       {Known{1, 600, 2000, 12, 60, 1e-3, 0, 4, "ring", 0.527557614, 55, 19},
-        Known{2, 1200, 3000, 15, 80, 5e-4, 1e-6, 6, "ring", 0.513811176, 89, 27},
-        Known{3, 2000, 5000, 20, 120, 5e-4, 0, 8, "star", 0.535397015, 85, 19}}) {
+  for (const Known& known : {Known{1, 600, 2000, 12, 60, 1e-3, 0, 4, "ring", 0.527557614, 55},
+                             Known{2, 1200, 3000, 15, 80, 5e-4, 1e-6, 6, "ring", 0.513811176, 89},
+                             Known{3, 2000, 5000, 20, 120, 5e-4, 0, 8, "star", 0.535397015, 85}}) {
     const Wide wide =
         make_wide(known.seed, known.samples, known.columns, known.draws, known.true_count);
-    Options options = options_of(known.l1, known.agents, known.graph);
-    options.seed = known.seed;
-    options.l2 = known.l2;
-    options.tolerance = 1e-9;
-    const RunRecord record = must_train(compress(wide), wide.targets, options);
-    EXPECT_NEAR(record.reference->objective, known.optimum, 6e-10) << known.seed;
-    EXPECT_NEAR(record.objective, known.optimum, 2e-9) << known.seed;
-    EXPECT_EQ((record.reference->solution.array() != 0).count(), known.nonzeros) << known.seed;
-    EXPECT_EQ(record.outcome.status, RunStatus::converged) << known.seed;
-    EXPECT_LE(first_round_within(record, 1e-6), known.rounds) << known.seed;
+    for (const std::uint64_t partition : {1, 2, 3}) {
+      Options options = options_of(known.l1, known.agents, known.graph);
+      options.seed = partition;
+      options.l2 = known.l2;
+      options.tolerance = 1e-9;
+      const RunRecord record = must_train(compress(wide), wide.targets, options);
+      EXPECT_NEAR(record.reference->objective, known.optimum, 6e-10) << known.seed;
+      EXPECT_NEAR(record.objective, known.optimum, 2e-9) << known.seed;
+      EXPECT_EQ((record.reference->solution.array() != 0).count(), known.nonzeros) << known.seed;
+      EXPECT_EQ(record.outcome.status, RunStatus::converged) << known.seed;
+      EXPECT_LE(first_round_within(record, 1e-6), most_rounds) << known.seed << ", " << partition;
+    }
   }
 }
 
