@@ -23,12 +23,15 @@ function axisOf(label, log) {
   return axis;
 }
 
+// Below is rounding, and uPlot takes ten seconds for a logarithmic axis from 1e-28 on.
+const leastLog = 1e-20;
+
 /** Draws series over x in a box. Each series: name, values. */
 export function plot(box, x, series, options) {
   box.textContent = '';
   const log = options.log;
   const clean = series.map(({values}) =>
-    values.map((value) => value === null || (log && !(value > 0)) ? null : value));
+    values.map((value) => value === null || (log && !(value > leastLog)) ? null : value));
   const chart = new uPlot({
     width: Math.max(box.clientWidth, 280),
     height: options.height || 320,
