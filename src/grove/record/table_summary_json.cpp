@@ -58,7 +58,7 @@ TableSummary read_summary(const json& from, const std::string& site) {
 
 }  // namespace
 
-json to_json(const TableSummary& summary, const TableRoles& roles) {
+json to_json(const TableSummary& summary) {
   const SiteSummary& site = summary.sites.front();
   json kinds = json::object(), levels = json::object();
   for (const auto& [column, kind] : summary.kinds)
