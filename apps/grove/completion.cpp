@@ -49,7 +49,7 @@ std::string roff(std::string text) {
 std::string man_page(const std::vector<Command>& commands) {
   std::string text = fmt::format(
       ".TH GROVE 1 \"\" \"grove {}\" \"User commands\"\n.SH NAME\ngrove \\- train a model across "
-      "unequal machines, with no server and no data leaving them\n.SH SYNOPSIS\n.B grove\n.I "
+      "unequal machines, with no server, where the data lies\n.SH SYNOPSIS\n.B grove\n.I "
       "COMMAND\n[options]\n",
       version);
   for (const Command& command : commands) {
@@ -58,8 +58,6 @@ std::string man_page(const std::vector<Command>& commands) {
       text += fmt::format(".TP\n.B \\-\\-{}{}\n{}\n", roff(option.name),
                           option.is_switch() ? "" : " \\fI" + roff(option.value) + "\\fR",
                           roff(option.help));
-    if (command.takes_config)
-      text += ".TP\n.B \\-\\-config \\fIFILE.toml\\fR\noptions from a TOML file; flags win\n";
   }
   return text +
          ".SH \"EXIT STATUS\"\n.TP\n0\nas asked\n.TP\n2\na mistake in the input\n.TP\n3\nthe run "
@@ -71,7 +69,6 @@ std::string man_page(const std::vector<Command>& commands) {
 std::vector<std::string> flags_of(const Command& command) {
   std::vector<std::string> flags{"--help"};
   for (const Option& option : command.options) flags.push_back("--" + option.name);
-  if (command.takes_config) flags.emplace_back("--config");
   return flags;
 }
 
@@ -169,6 +166,21 @@ std::string fish(const std::vector<Command>& commands) {
   return text;
 }
 
+/// With --config among the options, and the help of each on one line.
+std::vector<Command> described(std::vector<Command> commands) {
+  for (Command& command : commands) {
+    if (command.takes_config)
+      command.options.push_back({.name = "config",
+                                 .value = "FILE.toml",
+                                 .help = "options from a TOML file; flags win",
+                                 .group = {},
+                                 .set = {},
+                                 .get = {}});
+    for (Option& option : command.options) option.help = replaced(option.help, "\n", " ");
+  }
+  return commands;
+}
+
 }  // namespace
 
 Command completion_command(std::function<std::vector<Command>()> all_commands) {
@@ -184,7 +196,7 @@ Command completion_command(std::function<std::vector<Command>()> all_commands) {
         {"bash", bash}, {"zsh", zsh}, {"fish", fish}, {"man", man_page}};
     for (const auto& [name, make] : makers)
       if (*kind == name) {
-        fmt::print("{}", make(all_commands()));
+        fmt::print("{}", make(described(all_commands())));
         return ok;
       }
     return Error{"completion",

@@ -63,7 +63,7 @@ TEST(SumsOnTheWire, ArriveAsTheyWereSent) {
   ASSERT_TRUE(iterate.ParseFromString(sent.iterate().SerializeAsString()));
   EXPECT_FALSE(sent.violation_of(iterate));
   std::vector<double> buffer;
-  const Message message = decode(iterate, buffer);
+  const Message message = decode(iterate, FullMessage::shape(), buffer);
   ASSERT_TRUE(message.tree && message.tree->wave && message.tree->sum);
   const TreeFields& got = *message.tree;
   EXPECT_EQ(got.table_digest, 11u);
