@@ -108,10 +108,12 @@ TEST_F(CommandLine, UnknownNamesGetASuggestion) {
   file("lambda.toml", "agents = 4\nlambda = 0.1\n");
   expect_refused("train good.svm --config lambda.toml",
                  {"lambda.toml:2: unknown key 'lambda'; did you mean l1 or l2?"});
-  EXPECT_EQ(grove("tarin").err,
-            "grove: 'tarin' is unknown; expected one of: train, fit, summary, predict, compare, "
-            "plot, data, "
-            "reproduce, theory, peer, network, audit, view; did you mean train?\n");
+  EXPECT_EQ(
+      grove("tarin").err,
+      "grove: 'tarin' is unknown; expected one of: train, fit, summary, predict, compare, "
+      "plot, data, "
+      "reproduce, theory, peer, network, audit, site, study, doctor, view, completion; did you "
+      "mean train?\n");
   EXPECT_NE(grove("benchmark").err.find("did you mean compare?"), std::string::npos);
 }
 

@@ -35,6 +35,7 @@ Ending play(const Problem& problem, bool balance_residuals, LinkKind link = Link
   const Vector optimum = problem.prepared().reference->x;
   EXPECT_LT(optimality_violation(problem, optimum), 1e-10);
   Config config;
+  config.safeguard = false;  // what links do by themselves
   config.agents = problem.agents();
   config.link = link;
   MethodSetup setup = *set_up_method(config, instance);

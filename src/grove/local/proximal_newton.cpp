@@ -127,7 +127,7 @@ int ProximalNewton::step_on_all(Job& job, int steps) {
     prepare_hessian(job, least);
     propose(job, job.point(), {last_.gradient, last_.center_gradient}, proposal_);
     if (below_rounding(proposal_.predicted, last_.model_value())) {
-      take_last_step(job, last_);
+      job.point() = proposal_.target;
       // The paper's steps are taken to the end: a linearized model converges only linearly.
       if (fresh_ && !job.budget.gradient_tolerance && job.point().allFinite()) continue;
       return step;
@@ -140,13 +140,6 @@ int ProximalNewton::step_on_all(Job& job, int steps) {
       return step;
   }
   return steps;
-}
-
-/// A step whose gain is below rounding is taken without a look at the model. A predicted increase
-/// is a failure of the linear algebra, as a nearly singular system can give it, and is not taken.
-void ProximalNewton::take_last_step(Job& job, const Evaluation& here) const {
-  if (-proposal_.predicted <= rounding * std::abs(here.model_value()))
-    job.point() = proposal_.target;
 }
 
 bool ProximalNewton::is_stationary(const Job& job) const {
@@ -187,7 +180,7 @@ int ProximalNewton::step_with_anchors(Job& job) {
     prepare_hessian(job);
     propose(job, job.point(), {last_.gradient, last_.center_gradient}, proposal_);
     if (below_rounding(proposal_.predicted, last_.model_value())) {
-      take_last_step(job, last_);
+      job.point() = proposal_.target;
       return done + 1;
     }
     const int steps = std::min(steps_per_anchor, job.budget.steps - done);
@@ -260,7 +253,7 @@ int ProximalNewton::step_on_growing_batches(Job& job) {
       continue;
     }
     if (below_rounding(proposal_.predicted, sampled_.model_value())) {
-      take_last_step(job, sampled_);
+      job.point() = proposal_.target;
       return step;
     }
     const double gained = advance(job, batch, sampled_);

@@ -83,7 +83,6 @@ class ProximalNewton final : public LocalSolver {
   void evaluate(Job& job, Batch batch, Evaluation& at) const;
   double evaluate_in_groups(Job& job, Batch batch, Evaluation& mean);
   void evaluate_all(Job& job);
-  void take_last_step(Job& job, const Evaluation& here) const;
   bool is_stationary(const Job& job) const;
   void prepare_hessian(Job& job, HessianDetail least = HessianDetail::whole);
   void compute_fresh(Job& job, Batch batch);
