@@ -156,12 +156,18 @@ TEST(StoredMessage, OutlivesTheSendersNumbers) {
 TEST(Message, IsChargedForAllItsFieldsButSenderAndSequence) {
   const auto all = examples();
   EXPECT_EQ(all[0].payload_bytes(), 3 * 8u);
-  EXPECT_EQ(all[1].payload_bytes(), 0u);
-  EXPECT_EQ(all[2].payload_bytes(), 8 + 3 * 8 + 5 * 4u);
-  EXPECT_EQ(all[3].payload_bytes(), 8 + 24 + 4 * 4u);
-  EXPECT_EQ(all[4].payload_bytes(), 24u);
+  // Three indices, five codes, one coordinate of a support, an id of 12 bytes.
+  constexpr std::size_t sparse = 3 * 4 + 5 + 4 + 12;
+  EXPECT_EQ(all[1].payload_bytes(), 24 + 3 * 8 + 5 * 4u + sparse);
+  EXPECT_EQ(all[2].payload_bytes(), 0u);
   // Header, table; wave with three numbers and one coordinate; sum with two numbers and three.
-  EXPECT_EQ(all[5].payload_bytes(), 24 + 3 * 4 + (24 + 3 * 8 + 4) + (20 + 2 * 8 + 3 * 4u));
+  constexpr std::size_t tree = 24 + 3 * 4 + (24 + 3 * 8 + 4) + (20 + 2 * 8 + 3 * 4);
+  EXPECT_EQ(all[3].payload_bytes(), tree + sparse);
+  EXPECT_EQ(all[4].payload_bytes(), 0u);
+  EXPECT_EQ(all[5].payload_bytes(), 8 + 3 * 8 + 5 * 4u);
+  EXPECT_EQ(all[6].payload_bytes(), 8 + 24 + 4 * 4u);
+  EXPECT_EQ(all[7].payload_bytes(), 24u);
+  EXPECT_EQ(all[8].payload_bytes(), tree);
 }
 
 TEST(StoredMessage, KeepsEveryFieldOfEveryMessage) {

@@ -208,16 +208,16 @@ std::string explain_inactivity(const RunRecord& record, const Graph& graph,
       usual, named(graph.neighbours(first)));
 }
 
-std::string explain_events(const RunRecord& record) {
-  if (record.events.empty()) return "";
+std::string explain_events(std::span<const RunEvent> of_links) {
+  if (of_links.empty()) return "";
   std::vector<AgentId> agents;
-  for (const RunEvent& event : record.events)
+  for (const RunEvent& event : of_links)
     if (std::ranges::find(agents, AgentId{event.agent}) == agents.end())
       agents.push_back(AgentId{event.agent});
   return fmt::format(
       "{} {} changed the weights of links on the way, {} times in all: the network is "
       "narrow there, its shards differ, or second derivatives fade (events in the record).",
-      agents.size() == 1 ? "agent" : "agents", named(agents), record.events.size());
+      agents.size() == 1 ? "agent" : "agents", named(agents), of_links.size());
 }
 
 std::string explain_slowness(const Config& config, const RunRecord& record, bool beyond_bound) {

@@ -21,6 +21,6 @@ std::string explain_inactivity(const RunRecord& record, const Graph& graph,
                                std::span<const std::uint64_t> activations);
 
 /// What safeguards did, in one sentence.
-std::string explain_events(const RunRecord& record);
+std::string explain_events(std::span<const RunEvent> of_links);
 
 }  // namespace grove

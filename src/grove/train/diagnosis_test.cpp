@@ -275,16 +275,16 @@ TEST(Explanation, NamesTheDeadNeighbourOfARun) {
   const auto record = run(config);
   ASSERT_TRUE(record);
   ASSERT_FALSE(record->explanations.empty());
-  EXPECT_TRUE(mentions(record->explanations.back(), "rarely active: agent 3"))
-      << record->explanations.back();
-  EXPECT_TRUE(mentions(record->explanations.back(), "waiting for it: 2, 4"));
+  EXPECT_TRUE(mentions(record->explanations.front(), "rarely active: agent 3"))
+      << record->explanations.front();
+  EXPECT_TRUE(mentions(record->explanations.front(), "waiting for it: 2, 4"));
 }
 
 TEST(Explanation, ReportsTheActionsOfSafeguards) {
   RunRecord record = shrinking(0.95, 0.9);
-  EXPECT_EQ(explain_events(record), "");
+  EXPECT_EQ(explain_events(record.events), "");
   record.events = {{10, 7, "raised", "stalled"}, {30, 7, "raised", "stalled"}};
-  const std::string text = explain_events(record);
+  const std::string text = explain_events(record.events);
   EXPECT_TRUE(mentions(text, "agent 7")) << text;
   EXPECT_TRUE(mentions(text, "2 times")) << text;
   const auto back = record_from_json(to_json(record));

@@ -66,10 +66,19 @@ std::pair<std::string, std::string> words_of(const AgentEvent& event) {
   std::abort();  // the switch covers every kind
 }
 
-std::vector<RunEvent> events_of(std::span<const AgentReport> agents) {
+bool any_event(const AgentEvent&) { return true; }
+
+bool changed_links(const AgentEvent& event) {
+  return event.kind == AgentEvent::Kind::raised_links ||
+         event.kind == AgentEvent::Kind::lowered_links;
+}
+
+std::vector<RunEvent> events_of(std::span<const AgentReport> agents,
+                                bool (*wanted)(const AgentEvent&) = any_event) {
   std::vector<RunEvent> all;
   for (std::uint32_t i = 0; i < agents.size(); ++i)
     for (const AgentEvent& event : agents[i].events) {
+      if (!wanted(event)) continue;
       auto [what, why] = words_of(event);
       all.push_back({event.round, i, std::move(what), std::move(why)});
     }
@@ -84,6 +93,12 @@ std::string explain_steps(std::span<const AgentReport> agents) {
       if (event.kind == AgentEvent::Kind::no_minimizer)
         return "the objective seems to have no minimizer: it hardly falls any more, and "
                "coefficients still grow (separable data?); --l2 or --l1 gives it one.";
+  for (const AgentReport& agent : agents)
+    for (const AgentEvent& event : agent.events)
+      if (event.kind == AgentEvent::Kind::began_sums)
+        return fmt::format(
+            "links were slow: Newton steps on exact sums began in round {} (--safeguard).",
+            event.round);
   return "";
 }
 
@@ -168,7 +183,7 @@ void build_record(RunRecord& record, const RecordInputs& closing) {
   const std::string inactivity = explain_inactivity(record, problem.instance.graph, activations);
   for (const std::string& why :
        {inactivity.empty() ? explain_slowness(config, record, setup.beyond_bound) : inactivity,
-        config.method.traits().sums_over_tree ? explain_steps(agents) : explain_events(record)})
+        explain_events(events_of(agents, changed_links)), explain_steps(agents)})
     if (!why.empty()) record.explanations.push_back(why);
 }
 
