@@ -42,9 +42,12 @@ std::string event_text(const AgentEvent& event) {
 /// Estimates of standardized columns beyond this are e^30 times the odds or the mean in a
 /// deviation: the likelihood grows for ever along them.
 constexpr double endless = 30;
+/// The same where the sums have found that steps stay this long, relative, though nothing is left
+/// to gain.
+constexpr double long_step = 1e-3, large = 5;
 
-std::optional<Error> endless_growth(const PeerConfig& config, const AgreedFit& fit,
-                                    const Vector& x) {
+std::optional<Error> endless_growth(const PeerConfig& config, const AgreedFit& fit, const Vector& x,
+                                    double limit) {
   const Config& training = config.training;
   const Family& family = config.fit.family;
   const bool penalized = training.l1 > 0 || training.l2 > 0 || training.regularizer ||
@@ -52,7 +55,7 @@ std::optional<Error> endless_growth(const PeerConfig& config, const AgreedFit& f
                          std::isfinite(training.constraint.high);
   const Index features = fit.data.scaling.features(), blocks = fit.data.scaling.blocks;
   if (penalized || family.link() == "identity" || !family.is_likelihood() || features == 0 ||
-      !(x.head(blocks * features).lpNorm<Eigen::Infinity>() > endless))
+      !(x.head(blocks * features).lpNorm<Eigen::Infinity>() > limit))
     return std::nullopt;
   std::vector<std::string> growing;
   const std::vector<std::string> names = fit.data.column_names();
@@ -215,7 +218,10 @@ void PeerLoop::follow_fit(double now) {
     outcome_ = PeerOutcome::changed;
     return;
   }
-  if (!certificate()) fit_error_ = endless_growth(config_, *problem_.fit, agent_->estimate());
+  const auto certified = certificate();
+  if (!certified || certified->relative_step > long_step)
+    fit_error_ =
+        endless_growth(config_, *problem_.fit, agent_->estimate(), certified ? large : endless);
   if (fit_error_) {
     outcome_ = PeerOutcome::changed;
     return;
