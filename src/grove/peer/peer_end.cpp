@@ -120,7 +120,17 @@ void PeerLoop::write_results(PeerEnd& end, const Vector& answer,
 /// others are gone, it has coefficients alone.
 Status PeerLoop::write_fit(const Vector& answer,
                            const std::optional<AnswerCertificate>& certificate) const {
-  return folder_.write_fit(config_, problem_, answer, certificate, fit_->last_total());
+  std::optional<Vector> total = fit_->last_total();
+  // Masks that did not cancel leave noise: the number of rows, the first of the sums, shows it.
+  const auto rows = static_cast<double>(problem_.fit->data.moments.rows);
+  if (total && ((*total)[0] != rows)) {
+    hooks_.log->error(
+        "the sums of the inference do not count the {} rows of all members; the model "
+        "has coefficients alone",
+        rows);
+    total.reset();
+  }
+  return folder_.write_fit(config_, problem_, answer, certificate, total);
 }
 
 /// What the members contributed to the answer: as a file with their signatures, in the summary, and
