@@ -300,6 +300,8 @@ TEST(FitBetweenPeers, WritesItsModelAfterTheOthersHaveEnded) {
   LiveFit again(config);
   EXPECT_EQ(again.outcome(), "converged");
   if (network.model(1).inference.kind != "none") network.expect_table_of(tables);
+  EXPECT_EQ(network.model(1).coefficients, network.model(0).coefficients);
+  EXPECT_EQ(network.model(1).intercepts, network.model(0).intercepts);
   const auto mode = fs::status(network.layout.peers[1].folder / "state" / "fit.bin").permissions();
   EXPECT_EQ(mode & fs::perms::all, fs::perms::owner_read | fs::perms::owner_write);
 }
