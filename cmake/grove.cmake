@@ -3,6 +3,12 @@ add_library(grove_settings INTERFACE)
 target_compile_options(grove_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                                                  -Wno-sign-conversion
                                                  -Wno-missing-field-initializers)
+# GCC collects its own garbage after every third of growth. Without that the program compiles a sixth
+# faster (86 instead of 105 s on two cores), and the largest file takes 1.7 instead of 1.2 GB.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(grove_settings INTERFACE "SHELL:--param ggc-min-expand=1000"
+                                                   "SHELL:--param ggc-min-heapsize=4000000")
+endif()
 if(GROVE_SANITIZE)
   target_compile_options(grove_settings INTERFACE -fsanitize=${GROVE_SANITIZE}
                                                    -fno-omit-frame-pointer)
