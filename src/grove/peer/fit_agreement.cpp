@@ -11,7 +11,10 @@
 #include "grove/peer/clock.h"
 #include "grove/peer/peer_status.h"
 #include "grove/peer/study/acceptances.h"
+#include "grove/peer/wire.h"
 #include "grove/record/table_summary_json.h"
+#include "grove/sums/exact_numbers.h"
+#include "grove/train/fit.h"
 #include "grove/train/fit_options.h"
 
 namespace grove::peer {
@@ -54,6 +57,11 @@ std::string refusal_text(const FitOptions& fit, const Table& table, const Error&
   if (!missing.empty()) return missing_text(missing);
   return error.where.starts_with(table.source) ? "its table does not fit the formula; see its log"
                                                : error.text();
+}
+
+/// Half of a heartbeat is left for what the tables are like and for signatures.
+std::size_t most_fit_numbers(std::size_t members) {
+  return max_fit_bytes / 2 / members / ExactNumbers::bytes_per_number;
 }
 
 std::string status_text(const PeerConfig& config) {
@@ -107,6 +115,7 @@ FitAgreement::FitAgreement(Parts parts)
       links_(link_table_options(parts), parts.hooks.log),
       members_(members_options(), monotonic_seconds()),
       started_(monotonic_seconds()),
+      most_numbers_(most_fit_numbers(parts.config.members)),
       connections_({parts.config, gossip_shape(), links_, parts.signer, parts.hooks.log},
                    parts.identity,
                    {.status_json = [this] { return status_text(parts_.config); },
@@ -123,19 +132,30 @@ Result<std::optional<AgreedFit>> FitAgreement::run(const Table& table) {
   if (!await_acceptances()) return std::optional<AgreedFit>();
   for (;;) {
     stale_ = overflowed_ = false;
+    numbers_ = 0;
     parts_.gossip.restart();
     const auto missing = missing_columns(config.fit, table);
     auto data = missing.empty() ? make_fit_data(config.fit, config.training, {table}, exchange())
                                 : Result<FitData>(Error{table.source, missing_text(missing)});
     std::optional<AgreedFit> agreed;
     if (data) agreed = AgreedFit{.data = *data, .null = null_fit(*data)};
+    if (agreed && fits())
+      numbers_ += static_cast<std::size_t>(
+          inference_numbers(config.fit, data->designs.front(), data->model, start_of(*data))
+              .size());
     if (stopped_) return std::optional<AgreedFit>();
     if (stale_) continue;  // a member has come, or has another table
-    if (data && !overflowed_) return agreed;
+    if (data && !overflowed_ && fits()) return agreed;
     if (summary_.empty())  // the others have not heard anything yet
       parts_.gossip.set_summary(
           nlohmann::json{{refusal_key, refusal_text(config.fit, table, data.error())}}.dump());
     let_others_know();
+    if (!fits())
+      return Error{"formula",
+                   fmt::format("{} members sum {} numbers each, the squares of its coefficients "
+                               "among them; at most {} fit into a message. Use fewer columns or "
+                               "levels",
+                               config.members, numbers_, most_numbers_)};
     if (overflowed_) return Error{"formula", "a sum over the sites is infinite, or beyond 1e57"};
     return data.error();
   }
@@ -185,7 +205,9 @@ Result<std::vector<TableSummary>> FitAgreement::unite(const std::vector<TableSum
 
 Vector FitAgreement::sum(const std::vector<Vector>& own) {
   const Vector unknown = Vector::Constant(own.front().size(), std::nan(""));
-  if (stopped_ || stale_ || overflowed_) return unknown;
+  if (stopped_ || stale_ || overflowed_ || !fits()) return unknown;
+  numbers_ += static_cast<std::size_t>(own.front().size());
+  if (!fits()) return unknown;
   FitGossip& gossip = parts_.gossip;
   const std::size_t sum = gossip.begin_sum(own.front());
   if (!pump_until([&] { return gossip.total(sum).has_value(); }, forever)) return unknown;

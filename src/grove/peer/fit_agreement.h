@@ -37,6 +37,7 @@ class FitAgreement {
   FitExchange exchange();
   Result<std::vector<TableSummary>> unite(const std::vector<TableSummary>& own);
   Vector sum(const std::vector<Vector>& own);
+  bool fits() const { return numbers_ <= most_numbers_; }
   template <class Done>
   bool pump_until(const Done& done, double until);
   void beat(double now);
@@ -51,6 +52,9 @@ class FitAgreement {
   double started_, next_beat_ = 0;
   std::atomic<bool> stop_requested_ = false;
   bool stopped_ = false, stale_ = false, overflowed_ = false;
+  /// Of the sums so far, and the largest so many for which the parts of all members fit into a
+  /// heartbeat. Equal at all members.
+  std::size_t numbers_ = 0, most_numbers_;
   std::string summary_;
   Connections connections_;  ///< last, because its threads use the members above
 };

@@ -106,6 +106,7 @@ void FitGossip::merge(const v1::Heartbeat& heartbeat) {
       continue;
     if (options_.signer != nullptr && !options_.signer->verify_fit_part(entry, received->name()))
       continue;
+    if (!masks_.accepts(*key_of(received->key()))) continue;  // others would send without masks
     Part& part = parts_[received->name()];
     part = {*received, entry};
     part.entry.clear_certificate();
@@ -232,8 +233,10 @@ v1::FitNumbers FitGossip::masked(const std::string& context,
   std::vector<MaskedMember> masked;
   for (const std::string& name : members) masked.push_back({.id = AgentId{agent_number(name)}});
   std::ranges::sort(masked, {}, &MaskedMember::id);
-  if (members.size() >= fewest_masked_members && masks_.ready_for(masked))
+  if (members.size() >= fewest_masked_members) {
+    if (!masks_.ready_for(masked)) return result;
     masks_.add(masked, *key_of(context), exact.shape(), *words);
+  }
   result.mutable_words()->Add(words->begin(), words->end());
   return result;
 }

@@ -96,6 +96,28 @@ TEST(FitGossip, HidesTheNumbersOfThreeMembersAndNotOfTwo) {
   for (std::size_t k = 0; k < masked.size(); ++k) EXPECT_NE(masked[k], open[k]) << k;
 }
 
+/// Nobody has a secret in common with a key of small order. A member that says such a key does not
+/// make others send their numbers without masks.
+TEST(FitGossip, IgnoresAMemberWithoutAMaskKey) {
+  Gossips sites(3);
+  sites.start(0), sites.start(1);
+  sites.exchange();
+  v1::FitPart part;
+  part.set_name("site-2");
+  part.set_process(9);
+  part.set_version(1);
+  part.set_key(std::string(sizeof(MaskKey), '\0'));
+  v1::Heartbeat heartbeat;
+  heartbeat.add_fits()->set_member(part.SerializeAsString());
+  sites[0].merge(heartbeat);
+  sites[0].begin_sum(numbers(3, 4));
+  EXPECT_FALSE(sites[0].summaries());
+  EXPECT_EQ(parse_fit_part(Gossips::sent_by(sites[0]).fits(0))->sums_size(), 0);
+  sites.start(2);  // one of the same name with a key is taken
+  sites.exchange();
+  EXPECT_TRUE(sites[0].summaries());
+}
+
 TEST(FitGossip, WaitsForAllMembers) {
   Gossips sites(3);
   sites.start(0), sites.start(1);

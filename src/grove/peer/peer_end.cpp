@@ -35,6 +35,12 @@ void PeerLoop::save(double now) {
     checkpoint.proofs[slot] = links_.proof_of(checkpoint.neighbours[slot]);
   if (folder_.save(std::move(checkpoint))) saved_at_ = now;
   last_save_ = now;
+  save_fit();
+}
+
+/// The sums that this peer holds, from which it writes its table if it starts again when the others
+/// have ended.
+void PeerLoop::save_fit() {
   if (!fit_ || fit_->held() == fit_saved_) return;
   if (const Status status = folder_.save_fit(fit_->save()); status)
     fit_saved_ = fit_->held();
@@ -72,7 +78,7 @@ Result<PeerEnd> PeerLoop::finish() {
                                   certificate().has_value() == agreed_certificate_.has_value());
   const Vector answer = newest ? agent_->answer() : agreed_answer_;
   const std::optional<AnswerCertificate> certified = newest ? certificate() : agreed_certificate_;
-  if (newest && end.outcome != PeerOutcome::duplicate) save(now);
+  if (end.outcome != PeerOutcome::duplicate) newest ? save(now) : save_fit();
   update_status(now);
   metrics_.reset();
   links_.close();

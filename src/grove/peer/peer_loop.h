@@ -92,6 +92,7 @@ class PeerLoop {
 
   // The end, and what others see.
   void save(double now);
+  void save_fit();
   void decide_end(double now);
   Result<PeerEnd> finish();
   void write_agreement(double now);

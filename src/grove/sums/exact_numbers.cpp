@@ -6,6 +6,7 @@ namespace grove {
 namespace {
 
 constexpr std::size_t pieces = 4;
+static_assert(ExactNumbers::bytes_per_number == pieces * 2 * sizeof(std::uint64_t));
 constexpr int piece_bits = 96, lowest_bit = -192, highest_bit = 192;
 /// The exponent by which a piece is divided: it has 32 bits before the point, and 64 after it.
 constexpr int unit_of(std::size_t piece) {

@@ -12,6 +12,8 @@ namespace grove {
 /// order: each number is cut into four pieces of 96 bits.
 class ExactNumbers {
  public:
+  static constexpr std::size_t bytes_per_number = 64;
+
   ExactNumbers(std::size_t numbers, std::size_t members);
 
   const FixedPoint& shape() const { return shape_; }

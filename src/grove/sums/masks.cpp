@@ -130,6 +130,10 @@ MaskOptions simulated_masks(std::uint64_t seed, AgentId self) {
 
 Masks::Masks(AgentId self, MaskOptions options) : self_(self), options_(std::move(options)) {}
 
+bool Masks::accepts(const MaskKey& public_key) const {
+  return agree(options_.secret, public_key).has_value();
+}
+
 const MaskKey* Masks::shared_with(const MaskedMember& member) const {
   const auto found = shared_.find(member.id);
   const std::optional<MaskKey> key = options_.public_key(member.id, member.data);

@@ -45,6 +45,9 @@ class Masks {
  public:
   Masks(AgentId self, MaskOptions options);
 
+  /// The key has a secret in common with this member's. Keys of small order have none.
+  bool accepts(const MaskKey& public_key) const;
+
   /// All keys that masks over these members need are known.
   bool ready_for(std::span<const MaskedMember> members) const;
   /// Adds this member's masks. `context` is of one wave, tree, question and set of members.
