@@ -24,6 +24,13 @@ struct Neighbour {
   double mixing_weight = 0;  ///< W_ij of the gradient methods (Metropolis)
 };
 
+inline std::vector<AgentId> ids_of(std::span<const Neighbour> neighbours) {
+  std::vector<AgentId> ids;
+  ids.reserve(neighbours.size());
+  for (const Neighbour& neighbour : neighbours) ids.push_back(neighbour.id);
+  return ids;
+}
+
 /// Everything an agent is given: its own data and its neighbours.
 struct AgentContext {
   AgentId id;

@@ -14,13 +14,15 @@ struct AgentEvent {
     shortened_step,
     changed_tree,
     no_minimizer,
-    began_sums
+    began_sums,
+    private_answer
   };
 
   Round round = 0;
   Kind kind = Kind::raised_links;
   /// raised_links: factor of the weights since the start; shortened_step: share of the step that
-  /// was taken; changed_tree: members of the new tree; no_minimizer: length of the step, relative
+  /// was taken; changed_tree: members of the new tree; no_minimizer: length of the step, relative;
+  /// private_answer: gradients that it was made from
   double value = 0;
 };
 

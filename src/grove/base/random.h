@@ -22,6 +22,7 @@ enum class Purpose : std::uint64_t {
   message_copy = 11,
   machine_speed = 12,
   link_latency = 13,
+  privacy_noise = 14,
 };
 
 /// The address of a stream of random numbers: a pure function of what the draw is for.

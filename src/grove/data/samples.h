@@ -56,6 +56,9 @@ void for_each_nonzero(const Samples& samples, Index row, Visit&& visit) {
     if (dense(row, column) != 0) visit(column, dense(row, column));
 }
 
+/// Multiplies rows that are longer than the bound, in Euclidean norm, so that they are not.
+void shorten_rows(Samples& samples, double bound);
+
 /// How the two class labels of a file became 0 and 1.
 struct LabelNames {
   double negative = 0;  ///< the label that is 0 inside: the smaller of the two

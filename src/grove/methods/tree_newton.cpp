@@ -54,13 +54,6 @@ HessianWaves settled_waves(const TreeNewtonOptions& options, const AgentContext&
                                                         : HessianWaves::lazy;
 }
 
-std::vector<AgentId> ids_of(const std::vector<Neighbour>& neighbours) {
-  std::vector<AgentId> ids;
-  ids.reserve(neighbours.size());
-  for (const Neighbour& neighbour : neighbours) ids.push_back(neighbour.id);
-  return ids;
-}
-
 /// The Hessian after a step s along which the gradient changed by y (Broyden, Fletcher, Goldfarb,
 /// Shanno): positive definite if it was.
 void correct(Matrix& hessian, const Vector& s, const Vector& y) {

@@ -32,6 +32,7 @@ std::string event_text(const AgentEvent& event) {
       return fmt::format("step_shortened to={:g}", event.value);
     case AgentEvent::Kind::changed_tree:
       return fmt::format("tree_changed members={:g}", event.value);
+    case AgentEvent::Kind::private_answer:
     case AgentEvent::Kind::began_sums:  // not of peers
     case AgentEvent::Kind::no_minimizer:
       break;

@@ -14,6 +14,8 @@ std::string name_of(RunStatus status) {
       return "peer_lost";
     case RunStatus::interrupted:
       return "interrupted";
+    case RunStatus::budget_spent:
+      return "budget_spent";
   }
   return "";
 }

@@ -19,7 +19,14 @@
 
 namespace grove {
 
-enum class RunStatus { converged, round_limit, diverged, peer_lost, interrupted };
+enum class RunStatus {
+  converged,
+  round_limit,
+  diverged,
+  peer_lost,
+  interrupted,
+  budget_spent  ///< the answer of a run with differential privacy, which nothing certifies
+};
 std::string name_of(RunStatus status);
 
 struct Outcome {

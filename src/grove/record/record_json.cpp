@@ -164,7 +164,7 @@ ProcessReport process_from(const json& row) {
 
 RunStatus status_from(const std::string& name) {
   for (RunStatus status : {RunStatus::converged, RunStatus::round_limit, RunStatus::diverged,
-                           RunStatus::peer_lost, RunStatus::interrupted})
+                           RunStatus::peer_lost, RunStatus::interrupted, RunStatus::budget_spent})
     if (name_of(status) == name) return status;
   throw json::other_error::create(501, "unknown status " + name, nullptr);
 }

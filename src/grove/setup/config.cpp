@@ -250,6 +250,12 @@ void add_method_options(Config& config, const Registry& registry, std::vector<Op
       {"sums", "", "of tree-newton: parents see sums of subtrees, or masked: only totals (open)",
        method},
       config.sums, {{"open", SumsKind::open}, {"masked", SumsKind::masked}}));
+  options.push_back(unset_spec_option<PrivacyChoice>(
+      {"dp", "epsilon=E,delta=D,bound=R[,steps=T]",
+       "of tree-newton: differential privacy of each row by noise on masked sums of T gradients "
+       "(50); longer rows are shortened to length R",
+       method},
+      config.dp));
   options.push_back(
       penalty_option({"penalty", "auto | MU | scalar | diagonal | low-rank:K | full | sparse",
                       "link weight: the scalar mu_z, or a matrix from the Hessians of both ends "

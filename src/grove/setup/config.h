@@ -16,6 +16,7 @@
 #include "grove/schedule/schedule.h"
 #include "grove/setup/option.h"
 #include "grove/setup/penalty_spec.h"
+#include "grove/setup/privacy_spec.h"
 #include "grove/setup/prox_spec.h"
 #include "grove/setup/registry.h"
 
@@ -80,6 +81,7 @@ constexpr std::uint64_t fewest_masked_agents = 3;
 struct SolverOptions {
   Method method = Method::druid_vl;
   SumsKind sums = SumsKind::open;
+  PrivacySpec dp = "";  ///< differential privacy of a row; empty: none
   PenaltySpec penalty;
   std::optional<double> theta_penalty;
   std::optional<ProxSpec> prox;

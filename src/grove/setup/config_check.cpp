@@ -57,6 +57,31 @@ Status check_free_running(const Config& config, const std::vector<double>& parti
 
 }  // namespace
 
+/// What the promise of differential privacy rests on.
+Status check_privacy(const Config& config) {
+  if (config.dp.empty()) return success();
+  if (!config.dp.meaning()) return config.dp.meaning().error();
+  const auto needs = [](std::string_view what) {
+    return Error{"--dp", fmt::format("needs {}", what)};
+  };
+  if (!config.method.traits().sums_over_tree)
+    return needs(fmt::format("--method tree-newton, whose sums can carry noise; {} sends numbers of "
+                             "one agent to its neighbours",
+                             config.method.name()));
+  if (!std::holds_alternative<LogisticLoss>(config.loss))
+    return needs(fmt::format("--loss logistic: one row may change the gradient of {} by any amount",
+                             name_of(config.loss)));
+  if (config.weighting != Weighting::sample)
+    return needs("--weighting sample: a row of a small agent would count for more than one of a "
+                 "large agent");
+  if (config.sums != SumsKind::masked)
+    return needs("--sums masked: the noise is in totals, and too small for the sums of a part");
+  if (config.free_running) return needs("rounds; expected a run without --free-running");
+  if (!config.checkpoint.empty())
+    return needs("a run without --checkpoint, which would answer again with other noise");
+  return success();
+}
+
 Status check(const Config& config) {
   const auto participation = make_participation(config.participation, config.agents);
   if (!participation) return participation.error();
@@ -96,6 +121,7 @@ Status check(const Config& config) {
     return Error{"--sums", fmt::format("masked hides nothing among {} agents; expected --agents {} "
                                        "or more",
                                        config.agents, fewest_masked_agents)};
+  if (Status status = check_privacy(config); !status) return status;
   if (Status status = check_machines(config); !status) return status;
   if (config.free_running)
     if (Status status = check_free_running(config, *participation); !status) return status;

@@ -34,6 +34,7 @@ Instance lay_out(const Config& config, Graph graph, std::optional<AgentRange> ow
   const std::uint32_t first = instance.own_agents().first;
   Workers(static_cast<int>(config.threads)).for_each(dealt.shards.size(), [&](std::size_t k) {
     Samples& shard = dealt.shards[k];
+    if (!config.dp.empty()) shorten_rows(shard, config.dp.meaning()->bound);
     const ShardTerms terms{
         .loss = instance.loss,
         .l2 = config.l2,
@@ -56,7 +57,8 @@ Result<Instance> make_shared_instance(const Config& config, Cluster& cluster) {
   if (Status all = first_error(cluster, status); !all) return all.error();
   Instance instance = lay_out(config, std::move(*graph), own, std::move(*dealt), &cluster);
   share(instance, cluster);
-  set_scaling(instance, config.intercept);
+  // The moments of columns would be sums without noise.
+  if (config.dp.empty()) set_scaling(instance, config.intercept);
   return instance;
 }
 
@@ -174,7 +176,8 @@ Result<Instance> make_instance(const Config& config, Cluster* cluster) {
   parts.reserve(instance.objectives.size());
   for (const auto& objective : instance.objectives) parts.push_back(objective.get());
   instance.mean = make_mean_objective(std::move(parts), static_cast<int>(config.threads));
-  set_scaling(instance, config.intercept);
+  // The moments of columns would be sums without noise.
+  if (config.dp.empty()) set_scaling(instance, config.intercept);
   return instance;
 }
 

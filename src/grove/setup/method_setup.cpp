@@ -15,6 +15,7 @@
 #include "grove/setup/local_steps_policy.h"
 #include "grove/setup/method_notes.h"
 #include "grove/setup/scalar_penalty.h"
+#include "grove/methods/private_newton.h"
 #include "grove/sums/spanning_tree.h"
 
 namespace grove {
@@ -266,6 +267,35 @@ std::size_t tree_depth(const Graph& graph) {
 /// Hessians of that many coefficients are summed at one agent, as a matrix.
 constexpr Index largest_summed_hessian = 5000;
 
+/// Hessians with noise travel in every question.
+constexpr Index largest_private = 300;
+
+/// Whoever runs the simulator sees all rows and all noise: the promise is one of peers.
+Status set_up_private_method(const Config& config, const Instance& instance, MethodSetup& setup) {
+  if (instance.dimension() > largest_private)
+    return Error{"--dp", fmt::format("the noise grows with the coefficients; expected at most {}, "
+                                     "got {}",
+                                     largest_private, instance.dimension())};
+  const PrivacyChoice& choice = *config.dp.meaning();
+  const double weight =
+      static_cast<double>(config.agents) / static_cast<double>(instance.samples);
+  PrivateNewtonOptions options = private_newton_options(
+      choice.loss, choice.steps, weight, bound_with_intercept(choice.bound, config.intercept),
+      usual_second_derivative(config.loss, 0));
+  const auto make = [options](const AgentParameters&, AgentContext context) {
+    PrivateNewtonOptions own = options;
+    own.noise = simulated_noise(context.seed, context.id);
+    own.masks = simulated_masks(context.seed, context.id);
+    return std::make_unique<PrivateNewtonAgent>(own, std::move(context));
+  };
+  setup.options.assign(config.agents, FactoryOptions{make, {}});
+  setup.notes.push_back(fmt::format(
+      "--dp: {} gradients and one matrix, with noise, keep epsilon {:g} and delta {:g} for every "
+      "row against any one member; rows longer than {:g} are shortened to it",
+      choice.steps, choice.loss.epsilon, choice.loss.delta, choice.bound));
+  return success();
+}
+
 Status set_up_tree_method(const Config& config, const Instance& instance, MethodSetup& setup) {
   if (!instance.regularizer.separable())
     return Error{"--regularizer", fmt::format("{} needs one that is separable; expected --l1, "
@@ -276,6 +306,7 @@ Status set_up_tree_method(const Config& config, const Instance& instance, Method
                  fmt::format("{} sums Hessians of {} coefficients; expected at most "
                              "{}, or --method druid-vl",
                              config.method.name(), instance.dimension(), largest_summed_hessian)};
+  if (!config.dp.empty()) return set_up_private_method(config, instance, setup);
   const AgentParameters parameters{.masked_sums = config.sums == SumsKind::masked};
   setup.options.assign(config.agents, FactoryOptions{*config.method.factory(), parameters});
   return success();

@@ -62,6 +62,9 @@ std::pair<std::string, std::string> words_of(const AgentEvent& event) {
               "steps stay long: the objective seems to have no minimizer (separable data?)"};
     case AgentEvent::Kind::began_sums:
       return {"begins Newton steps on exact sums", "the run is slow over links (--safeguard)"};
+    case AgentEvent::Kind::private_answer:
+      return {fmt::format("has the answer, from {:g} gradients with noise", event.value),
+              "differential privacy allows no more (--dp)"};
   }
   std::abort();  // the switch covers every kind
 }

@@ -79,7 +79,8 @@ class Training {
       note_round();
     }
     if (problem_.reference && measures_.finite) record_.trace.back().worst_gap = worst_gap();
-    record_.outcome.gap_bound = stopping_->gap_bound(measures_);
+    // A certificate is made from sums without noise.
+    if (config_.dp.empty()) record_.outcome.gap_bound = stopping_->gap_bound(measures_);
     record_.outcome.rounds = runtime_->round();
     record_.outcome.seconds = hooks_.seconds() - began;
     complete_record();
@@ -103,13 +104,24 @@ class Training {
     const Round round = runtime_->round();
     if (measured_round_ == round) {
       if (has_diverged(measures_, record_.trace, !converges_surely())) return RunStatus::diverged;
-      if (stopping_->converged(measures_, estimates_, record_.trace)) return RunStatus::converged;
+      if (!config_.dp.empty() && all_have_private_answer()) return RunStatus::budget_spent;
+      if (config_.dp.empty() && stopping_->converged(measures_, estimates_, record_.trace))
+        return RunStatus::converged;
       no_minimizer_ = stopping_->has_no_minimizer(measures_);
       if (no_minimizer_) return RunStatus::round_limit;
     }
     if (round >= config_.rounds) return RunStatus::round_limit;
     if (hooks_.interrupted()) return RunStatus::interrupted;
     return std::nullopt;
+  }
+
+  /// Collective with a cluster.
+  bool all_have_private_answer() {
+    return std::ranges::all_of(runtime_->agent_reports(), [](const AgentReport& agent) {
+      return std::ranges::any_of(agent.events, [](const AgentEvent& event) {
+        return event.kind == AgentEvent::Kind::private_answer;
+      });
+    });
   }
 
   /// Steps on fixed mini-batches, and gradient steps that are longer than is safe, need not.
@@ -137,6 +149,10 @@ class Training {
       case RunStatus::round_limit:
         if (no_minimizer_) return no_minimizer_text(round);
         return fmt::format("stopped at the limit of {} rounds", round);
+      case RunStatus::budget_spent:
+        return fmt::format(
+            "spent its privacy budget in {} rounds: epsilon {:g}, delta {:g} for every row", round,
+            config_.dp.meaning()->loss.epsilon, config_.dp.meaning()->loss.delta);
       default:
         return fmt::format("interrupted after {} rounds", round);
     }
