@@ -101,6 +101,16 @@ class CommandLine(unittest.TestCase):
             self.assertGreater(rank["exchange_seconds"], 0)
             self.assertGreater(rank["wait_seconds"], 0)
 
+    def test_noise_is_that_of_the_simulator(self):
+        options = ["synthetic:ijcnn-like,samples=300", "--agents", "6", "--weighting", "sample",
+                   "--method", "tree-newton", "--sums", "masked", "--rounds", "2000",
+                   "--dp", "epsilon=1,delta=1e-6,bound=3,steps=5"]
+        alone, together = self.file("alone.json"), self.file("together.json")
+        self.assertEqual(simulate(*options, "--record", alone).returncode, 0)
+        self.assertEqual(mpirun(2, *options, "--record", together).returncode, 0)
+        self.assertEqual(read(alone)["outcome"]["status"], "budget_spent")
+        self.assertEqual(essence(read(alone)), essence(read(together)))
+
     def test_compare_gives_the_records_of_the_simulator_and_one_table(self):
         methods = [*SMALL, "--methods", "druid-vl,pg-extra,exact-admm"]
         one = simulate(*methods, "--record", self.file("one.json"), command="compare")
