@@ -6,7 +6,10 @@
 namespace grove::peer {
 namespace {
 
-constexpr int goodbye_heartbeats = 3;  ///< sent before the end, so that the others receive one
+/// Heartbeats sent before the end, and the round trips that they are given, so that the others
+/// receive one: what is under way when the connection closes is lost.
+constexpr int goodbye_heartbeats = 3;
+constexpr double goodbye_round_trips = 2;
 
 }  // namespace
 
@@ -20,6 +23,13 @@ std::string_view name_of(PeerOutcome outcome) {
 bool has_model(PeerOutcome outcome) {
   return outcome == PeerOutcome::converged || outcome == PeerOutcome::converged_without ||
          outcome == PeerOutcome::stopped;
+}
+
+bool Ending::has_said_goodbye(const EndingFacts& facts) {
+  if (goodbyes_++ == 0) first_goodbye_ = facts.now;
+  const double needed = goodbye_round_trips * facts.round_trip;
+  return goodbyes_ >= goodbye_heartbeats &&
+         facts.now - first_goodbye_ >= std::min(needed, options_.linger_seconds);
 }
 
 /// A peer that was restarted after the others had ended has the network's answer in its checkpoint.
@@ -45,8 +55,7 @@ std::optional<PeerOutcome> Ending::decide(const EndingFacts& facts) {
   if (facts.duplicate) return PeerOutcome::duplicate;
   if (facts.asked_to_stop) return PeerOutcome::stopped;
   if (facts.phase == v1::Member::LEFT) {
-    if (++goodbyes_ >= goodbye_heartbeats) return PeerOutcome::left;
-    return std::nullopt;
+    return has_said_goodbye(facts) ? std::optional(PeerOutcome::left) : std::nullopt;
   }
   if (options_.stay) return std::nullopt;
   had_company_ |= !facts.alone;
@@ -59,9 +68,9 @@ std::optional<PeerOutcome> Ending::decide(const EndingFacts& facts) {
   }
   agreed_run_ = facts.run;
   if (stopped_since_ < 0) stopped_since_ = facts.now;
-  if (facts.everyone_stopped) ++goodbyes_;
+  const bool said_goodbye = facts.everyone_stopped && has_said_goodbye(facts);
   const double last_needed = std::max(stopped_since_, facts.last_unfinished);
-  if (goodbyes_ >= goodbye_heartbeats || facts.now - last_needed > options_.linger_seconds ||
+  if (said_goodbye || facts.now - last_needed > options_.linger_seconds ||
       facts.now - stopped_since_ > std::max(options_.linger_seconds, options_.forget_seconds))
     return outcome;
   return std::nullopt;

@@ -33,6 +33,7 @@ struct EndingFacts {
   bool alone = false;           ///< no other member is live
   double last_unfinished = -1;  ///< time of the newest heartbeat of a member that has not stopped
   double last_heard = -1;       ///< time of the newest heartbeat of any other member
+  double round_trip = 0;        ///< the longest of the connected links, in seconds
   std::string run = {};         ///< what this peer computes
 };
 
@@ -45,6 +46,7 @@ class Ending {
   std::optional<PeerOutcome> decide(const EndingFacts& facts);
 
  private:
+  bool has_said_goodbye(const EndingFacts& facts);
   std::optional<PeerOutcome> decide_alone(const EndingFacts& facts) const;
   bool left_with_the_answer(const EndingFacts& facts) const;
 
@@ -54,6 +56,7 @@ class Ending {
   bool had_company_ = false;
   std::string agreed_run_;  ///< in which this process stopped last; empty: none
   int goodbyes_ = 0;
+  double first_goodbye_ = 0;
 };
 
 }  // namespace grove::peer

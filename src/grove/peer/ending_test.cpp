@@ -30,6 +30,17 @@ TEST(Ending, FollowsThreeHeartbeatsAfterEverybodyStopped) {
   EXPECT_EQ(ending.decide(facts), PeerOutcome::converged);
 }
 
+// Heartbeats of 0.2 s on links with round trips of 5 s: what is under way is lost when the peer ends.
+TEST(Ending, GivesItsGoodbyesTheTimeOfTwoRoundTrips) {
+  for (const auto phase : {Member::STOPPED, Member::LEFT}) {
+    Ending ending(options, 0);
+    EndingFacts facts{.phase = phase, .everyone_stopped = true, .round_trip = 5};
+    for (facts.now = 1; facts.now < 10.9; facts.now += 0.2) ASSERT_FALSE(ending.decide(facts));
+    facts.now = 11.1;
+    EXPECT_TRUE(ending.decide(facts));
+  }
+}
+
 TEST(Ending, WaitsForThoseThatStillNeedItsMessagesButNotForEver) {
   Ending ending(options, 0);
   EndingFacts facts{.phase = Member::STOPPED};

@@ -1,4 +1,5 @@
 // The end of a peer: checkpoints, the decision to end, the results; and the status until then.
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -21,6 +22,13 @@ double links_raised(std::span<const AgentEvent> events) {
   for (const AgentEvent& event : events)
     if (event.kind == AgentEvent::Kind::raised_links) factor = event.value;
   return factor;
+}
+
+double longest_round_trip(const std::vector<LinkStatus>& links) {
+  double longest = 0;
+  for (const LinkStatus& link : links)
+    if (link.connected) longest = std::max(longest, link.round_trip_seconds);
+  return longest;
 }
 
 }  // namespace
@@ -59,6 +67,7 @@ void PeerLoop::decide_end(double now) {
                        .alone = members_.live(now).size() == 1,
                        .last_unfinished = members_.last_unfinished(now),
                        .last_heard = members_.last_heard(now),
+                       .round_trip = longest_round_trip(links_.statuses()),
                        .run = members_.run()});
 }
 
