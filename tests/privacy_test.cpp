@@ -1,5 +1,5 @@
-// Differential privacy: what one row may change, how much noise there is, what a member answers, and
-// what comes of it.
+// Differential privacy: what one row may change, how much noise there is, what a member answers,
+// and what comes of it.
 
 #include <cmath>
 
@@ -82,8 +82,9 @@ TEST(PrivateNewton, WithoutNoiseEndsAtTheOptimumUnderFaults) {
   for (const double l1 : {0.0, 0.02}) {
     const Vector optimum = glm_optimum(glms, l1);
     for (const double participation : {1.0, 0.5}) {
-      PrivateNetwork network(parts, "ring", {.steps = 200, .row_bound = 2}, {.l1 = l1, .regularized = 4},
-                             1, {.loss_rate = 0.2, .delay = 2}, participation);
+      PrivateNetwork network(parts, "ring", {.steps = 200, .row_bound = 2},
+                             {.l1 = l1, .regularized = 4}, 1, {.loss_rate = 0.2, .delay = 2},
+                             participation);
       network.run(60'000);
       for (std::size_t k = 0; k < 5; ++k) {
         EXPECT_LT((network.agent(k).estimate() - optimum).norm(), 1e-6 * optimum.norm()) << l1;
@@ -137,9 +138,9 @@ TEST(PrivateNewton, ARowChangesSumsByAtMostItsWeight) {
   EXPECT_GT(largest, 0.9 * weight);
 }
 
-/// f_k = c |x|^2 / 2 without noise in the curvature: one gradient with noise moves the answer by the
-/// noise over c. Its variance is what was asked for, times n/(n-1), because the noise of the n-1
-/// others alone has to be enough.
+/// f_k = c |x|^2 / 2 without noise in the curvature: one gradient with noise moves the answer by
+/// the noise over c. Its variance is what was asked for, times n/(n-1), because the noise of the
+/// n-1 others alone has to be enough.
 TEST(PrivateNewton, ATotalHasTheNoiseOfAllMembersButOne) {
   constexpr Index d = 4;
   constexpr double c = 0.5, deviation = 0.3, bound = 2;
@@ -216,7 +217,8 @@ TEST(PrivateRun, SaysWhatThePromiseNeeds) {
   const auto has = [](const std::string& text, const char* part) {
     return text.find(part) != std::string::npos;
   };
-  EXPECT_PRED2(has, refusal([](Config& c) { c.method = Method::druid_vl, c.sums = SumsKind::open; }),
+  EXPECT_PRED2(has,
+               refusal([](Config& c) { c.method = Method::druid_vl, c.sums = SumsKind::open; }),
                "--dp: needs --method tree-newton");
   EXPECT_PRED2(has, refusal([](Config& c) { c.loss = SquaredLoss{}; }), "needs --loss logistic");
   EXPECT_PRED2(has, refusal([](Config& c) { c.weighting = Weighting::agent; }),
@@ -224,7 +226,8 @@ TEST(PrivateRun, SaysWhatThePromiseNeeds) {
   EXPECT_PRED2(has, refusal([](Config& c) { c.sums = SumsKind::open; }), "needs --sums masked");
   EXPECT_PRED2(has, refusal([](Config& c) { c.free_running = true; }), "--free-running");
   EXPECT_PRED2(has, refusal([](Config& c) { c.checkpoint = "x"; }), "--checkpoint");
-  EXPECT_PRED2(has, refusal([](Config& c) { c.data = "synthetic:gaussian,samples=60,features=301"; }),
+  EXPECT_PRED2(has,
+               refusal([](Config& c) { c.data = "synthetic:gaussian,samples=60,features=301"; }),
                "at most 300");
 }
 

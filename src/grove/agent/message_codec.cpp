@@ -237,7 +237,7 @@ std::optional<Message> MessageBuffer::Reader::next() {
   }
   Message message{.sender = AgentId{header.sender}, .sequence = header.sequence};
   if (header.has_hops) {
-    std::memcpy(&message.hops.emplace(), at, sizeof(HopCounts));
+    std::memcpy(static_cast<void*>(&message.hops.emplace()), at, sizeof(HopCounts));
     at += words_for(sizeof(HopCounts));
   }
   if (header.has_weights) {

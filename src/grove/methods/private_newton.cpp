@@ -37,8 +37,7 @@ Matrix from_lower_triangle(std::span<const double> numbers, Index dimension) {
 }  // namespace
 
 PrivateNewtonOptions private_newton_options(const PrivacyLoss& promise, int steps,
-                                            double row_weight, double row_bound,
-                                            double curvature) {
+                                            double row_weight, double row_bound, double curvature) {
   const double mu = mu_of(promise);
   const double of_gradients = std::sqrt((1 - curvature_share) / steps) * mu;
   return {.steps = steps,
@@ -93,11 +92,12 @@ void PrivateNewtonAgent::receive(std::size_t slot, const Message& message) {
 }
 
 Question PrivateNewtonAgent::encode(const State& state) {
-  Question question{.kind = static_cast<std::uint8_t>(state.asked),
-                    .wants_matrix = state.asked == Asked::curvature,
-                    .wants_sum = state.asked != Asked::nothing,
-                    .numbers = {static_cast<double>(state.step), static_cast<double>(state.averaged)},
-                    .support = {}};
+  Question question{
+      .kind = static_cast<std::uint8_t>(state.asked),
+      .wants_matrix = state.asked == Asked::curvature,
+      .wants_sum = state.asked != Asked::nothing,
+      .numbers = {static_cast<double>(state.step), static_cast<double>(state.averaged)},
+      .support = {}};
   auto& numbers = question.numbers;
   numbers.insert(numbers.end(), state.point.begin(), state.point.end());
   numbers.insert(numbers.end(), state.slope.begin(), state.slope.end());
@@ -174,8 +174,7 @@ void PrivateNewtonAgent::answer(Workspace& workspace) {
   const auto draw = 2 * static_cast<std::uint64_t>(gradients_given_);
   const double share = noise_share();
   Eigen::Map<Vector>(own.numbers.data(), d) =
-      gradient / options_.row_bound +
-      share * options_.gradient_deviation * options_.noise(d, draw);
+      gradient / options_.row_bound + share * options_.gradient_deviation * options_.noise(d, draw);
   if (with_curvature) {
     // At zero the second derivative of every row is the largest that it can be.
     context_.objective->evaluate(Vector::Zero(d), Batch::all(), nullptr, &hessian,

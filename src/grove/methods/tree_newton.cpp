@@ -19,8 +19,9 @@ constexpr double flat_decrement = 1e-14;  ///< that a step predicts, relative to
 constexpr double flat_step = 1e-3;   ///< a longer relative step with that decrement: no minimizer
 constexpr double near_active = 0.9;  ///< share of the l1 weight at which a zero may leave zero
 constexpr std::size_t most_events = 1000;
-constexpr std::uint8_t most_majorized = 8;  ///< steps in a row
-constexpr double move_share = 1e-6;         ///< of the coefficients, by which a point is moved
+constexpr std::uint8_t most_majorized = 8;   ///< steps in a row
+constexpr std::uint8_t most_stretched = 16;  ///< Newton steps in one
+constexpr double move_share = 1e-6;          ///< of the coefficients, by which a point is moved
 
 std::uint64_t hash_of_point(const Vector& point) {
   WordHash hash;
@@ -239,7 +240,7 @@ bool TreeNewtonAgent::accepts_trial(const NewtonTotals& totals) {
   const double length = trial_length(static_cast<std::size_t>(best));
   cost_.damped_steps += 1;
   note(AgentEvent::Kind::shortened_step, length);
-  if (!base_->majorized) {
+  if (!base_->majorized && base_->stretch == 1) {
     majorized_run_ = std::min<std::uint8_t>(2 * majorized_run_, most_majorized);
     majorized_left_ = majorized_run_;
   }
@@ -302,6 +303,22 @@ TreeNewtonAgent::Step TreeNewtonAgent::newton_step(const Matrix& hessian, const 
   return step;
 }
 
+/// How many Newton steps to take at once. Towards a minimum at infinity, or one without curvature,
+/// Newton steps keep their direction and their length, and one lowers the objective by a constant
+/// factor only. There each step is twice as many as the one before; near an ordinary minimum steps
+/// shrink, and this is 1. The line search judges the result.
+std::uint8_t TreeNewtonAgent::stretch_of(const Step& step) const {
+  constexpr double least_cosine = 0.999, least_ratio = 0.75;
+  if (question_.kind != NewtonWave::trial || !base_ || base_->majorized || base_->from_intro ||
+      question_.majorizer || !question_.wants_hessian)
+    return 1;
+  const double length = step.direction.norm(), before = question_.step.norm() / base_->stretch;
+  if (!(length >= least_ratio * before && before >= least_ratio * length)) return 1;
+  if (!(step.direction.dot(question_.step) >= least_cosine * length * question_.step.norm()))
+    return 1;
+  return std::min<std::uint8_t>(2 * base_->stretch, most_stretched);
+}
+
 /// Of the start that was given, once.
 bool TreeNewtonAgent::is_worse_than_zero(const NewtonTotals& totals, double value) {
   if (!options_.falls_back_to_zero || judged_start_) return false;
@@ -327,14 +344,16 @@ void TreeNewtonAgent::step_from(const NewtonTotals& totals) {
   const bool gained =
       base_ && base_->hessian.size() > 0 && step.decrement <= slow_gain * base_->decrement;
   const bool wants_hessian = options_.hessians != HessianWaves::lazy || !gained;
+  const std::uint8_t stretch = stretch_of(step);
   NewtonQuestion next{.base = point(), .step = {}, .certificate = {}, .support = {}};
   if (options_.hessians == HessianWaves::support) next.support = support_of(step, totals, hessian);
   question_ = std::move(next);
   if (majorized_left_ > 0) --majorized_left_;
-  begin_trial(step.direction, wants_hessian,
+  begin_trial(stretch * step.direction, wants_hessian,
               {.value = value,
                .predicted = step.predicted,
                .decrement = step.decrement,
+               .stretch = stretch,
                .gradient = totals.gradient,
                .hessian = std::move(hessian),
                .fresh_hessian = fresh,
@@ -459,6 +478,7 @@ void TreeNewtonAgent::save_base(ByteWriter& writer) const {
   writer.put(base_->precise_hessian);
   writer.put(base_->majorized);
   writer.put(base_->from_intro);
+  writer.put(base_->stretch);
 }
 
 void TreeNewtonAgent::load_base(ByteReader& reader) {
@@ -480,6 +500,8 @@ void TreeNewtonAgent::load_base(ByteReader& reader) {
   reader.get(base.precise_hessian);
   reader.get(base.majorized);
   reader.get(base.from_intro);
+  reader.get(base.stretch);
+  base.stretch = std::clamp<std::uint8_t>(base.stretch, 1, most_stretched);
 }
 
 Status TreeNewtonAgent::load(ByteReader& reader) {

@@ -73,8 +73,9 @@ class TreeNewtonAgent final : public DynamicAgent {
   struct Base {
     WaveId wave;           ///< of the trial
     double value = 0;      ///< sum f_i + n r
-    double predicted = 0;  ///< change of the model with the step
+    double predicted = 0;  ///< change of the model with one Newton step
     double decrement = 0;
+    std::uint8_t stretch = 1;  ///< Newton steps that were taken at once
     Vector gradient;
     Matrix hessian;
     bool fresh_hessian = false;    ///< of this point, not of an earlier one
@@ -99,6 +100,7 @@ class TreeNewtonAgent final : public DynamicAgent {
   bool accepts_trial(const NewtonTotals& totals);
   void decide_intro(const NewtonTotals& totals);
   void step_from(const NewtonTotals& totals);
+  std::uint8_t stretch_of(const Step& step) const;
   bool is_worse_than_zero(const NewtonTotals& totals, double value);
   Matrix hessian_at(const NewtonTotals& totals) const;
   bool is_precise(const NewtonTotals& totals);

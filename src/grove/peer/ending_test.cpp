@@ -30,7 +30,8 @@ TEST(Ending, FollowsThreeHeartbeatsAfterEverybodyStopped) {
   EXPECT_EQ(ending.decide(facts), PeerOutcome::converged);
 }
 
-// Heartbeats of 0.2 s on links with round trips of 5 s: what is under way is lost when the peer ends.
+// Heartbeats of 0.2 s on links with round trips of 5 s: what is under way is lost when the peer
+// ends.
 TEST(Ending, GivesItsGoodbyesTheTimeOfTwoRoundTrips) {
   for (const auto phase : {Member::STOPPED, Member::LEFT}) {
     Ending ending(options, 0);

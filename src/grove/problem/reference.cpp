@@ -197,17 +197,34 @@ ProximalNewton::Progress ProximalNewton::advance_by_residual(Iterate& current,
   return fruitless_ < patience ? Progress::moved : Progress::stalled;
 }
 
+/// Whether r stays finite and does not grow for ever along the direction.
+bool recedes(const Regularizer& r, const Vector& direction) {
+  constexpr double rounding = 1e-9;  // of the longest entry
+  const double least = rounding * direction.lpNorm<Eigen::Infinity>();
+  for (Index k = 0; k < std::min(r.regularized, direction.size()); ++k)
+    if (std::abs(direction[k]) > least &&
+        (r.l1_at(k) > 0 || std::isfinite(direction[k] > 0 ? r.high_at(k) : r.low_at(k))))
+      return false;
+  return true;
+}
+
 /// True when the step to `target` still goes somewhere although f has lost nearly all the second
-/// derivative that it had at the start in that direction: f falls towards a value it never takes.
+/// derivative that it had at the start in that direction, and f + r is no larger a hundred steps
+/// farther: it falls towards a value it never takes.
 bool ProximalNewton::escapes(const Iterate& current, const Vector& target, double share_left) {
   const Vector step = target - current.x;
-  if (step.norm() <= small_step * target.norm()) return false;
+  if (step.norm() <= small_step * target.norm() || !recedes(regularizer_, step)) return false;
   Vector product;
   objective_.hessian_times(start_, Batch::all(), step, product, scratch_);
   const double before = step.dot(product);
   if (before <= 1e-10 * smoothness_ * step.squaredNorm()) return false;  // flat from the start
   objective_.hessian_times(current.x, Batch::all(), step, product, scratch_);
-  return step.dot(product) <= share_left * before;
+  if (!(step.dot(product) <= share_left * before)) return false;
+  constexpr double far = 100, rounding = 1e-9;
+  const Vector point = current.x + far * step;
+  const double value = objective_.evaluate(point, Batch::all(), nullptr, nullptr, scratch_) +
+                       regularizer_.value(point);
+  return value <= current.value + rounding * std::abs(current.value);
 }
 
 /// The verdict when neither value nor residual falls any more.
@@ -246,7 +263,7 @@ bool ProximalNewton::is_unique(const Iterate& iterate) const {
 }
 
 Error ProximalNewton::no_minimizer() const {
-  return {"reference",
+  return {std::string(no_minimizer_field),
           "the problem has no minimizer: the loss keeps falling while coefficients grow without "
           "bound, as when a feature or a combination of them separates the classes; add --l2 or "
           "--l1, or use --no-reference"};

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "grove/base/result.h"
 #include "grove/problem/objective.h"
 #include "grove/problem/regularizer.h"
@@ -11,6 +13,9 @@ struct ReferenceOptions {
   int max_iterations = 1000;  ///< some ten suffice, but for a Huber loss with a tiny delta
   Index dense_limit = 2000;   ///< larger dimensions use Hessian-vector products, no d x d matrix
 };
+
+/// The field of the error where f + r has no minimizer: it falls for ever along some direction.
+inline constexpr std::string_view no_minimizer_field = "no minimizer";
 
 struct ReferenceSolution {
   Vector x;

@@ -65,15 +65,17 @@ Status check_privacy(const Config& config) {
     return Error{"--dp", fmt::format("needs {}", what)};
   };
   if (!config.method.traits().sums_over_tree)
-    return needs(fmt::format("--method tree-newton, whose sums can carry noise; {} sends numbers of "
-                             "one agent to its neighbours",
-                             config.method.name()));
+    return needs(
+        fmt::format("--method tree-newton, whose sums can carry noise; {} sends numbers of "
+                    "one agent to its neighbours",
+                    config.method.name()));
   if (!std::holds_alternative<LogisticLoss>(config.loss))
     return needs(fmt::format("--loss logistic: one row may change the gradient of {} by any amount",
                              name_of(config.loss)));
   if (config.weighting != Weighting::sample)
-    return needs("--weighting sample: a row of a small agent would count for more than one of a "
-                 "large agent");
+    return needs(
+        "--weighting sample: a row of a small agent would count for more than one of a "
+        "large agent");
   if (config.sums != SumsKind::masked)
     return needs("--sums masked: the noise is in totals, and too small for the sums of a part");
   if (config.free_running) return needs("rounds; expected a run without --free-running");

@@ -9,13 +9,13 @@
 #include <fmt/ranges.h>
 
 #include "grove/base/text.h"
+#include "grove/methods/private_newton.h"
 #include "grove/methods/tree_newton.h"
 #include "grove/network/spectrum.h"
 #include "grove/schedule/machine_options.h"
 #include "grove/setup/local_steps_policy.h"
 #include "grove/setup/method_notes.h"
 #include "grove/setup/scalar_penalty.h"
-#include "grove/methods/private_newton.h"
 #include "grove/sums/spanning_tree.h"
 
 namespace grove {
@@ -277,8 +277,7 @@ Status set_up_private_method(const Config& config, const Instance& instance, Met
                                      "got {}",
                                      largest_private, instance.dimension())};
   const PrivacyChoice& choice = *config.dp.meaning();
-  const double weight =
-      static_cast<double>(config.agents) / static_cast<double>(instance.samples);
+  const double weight = static_cast<double>(config.agents) / static_cast<double>(instance.samples);
   PrivateNewtonOptions options = private_newton_options(
       choice.loss, choice.steps, weight, bound_with_intercept(choice.bound, config.intercept),
       usual_second_derivative(config.loss, 0));

@@ -23,10 +23,10 @@ Result<PrivacyChoice> PrivacyChoice::parse(std::string_view text) {
                                    {"delta", &choice.loss.delta, 0, 0.1},
                                    {"bound", &choice.bound, 0, 1e150},
                                    {"steps", &steps, 1, 10'001, false}}};
-  const Error unread{"--dp",
-                     fmt::format("expected epsilon=E,delta=D,bound=R[,steps=T] with E from 0.01 to "
-                                 "50, D between 0 and 0.1, R above 0 and T from 2 to 10000; got `{}`",
-                                 text)};
+  const Error unread{
+      "--dp", fmt::format("expected epsilon=E,delta=D,bound=R[,steps=T] with E from 0.01 to "
+                          "50, D between 0 and 0.1, R above 0 and T from 2 to 10000; got `{}`",
+                          text)};
   if (text.empty()) return choice;
   std::set<std::string_view> given;
   for (const std::string_view one : split(text, ',')) {

@@ -19,7 +19,8 @@ Vector normal_numbers(const std::vector<std::uint64_t>& words) {
   for (std::size_t k = 0; k + 1 < words.size(); k += 2) {
     // In (0, 1], so that the logarithm is finite.
     const double radius_draw = std::ldexp(static_cast<double>((words[k] >> 11) + 1), -53);
-    const double angle = 2 * std::numbers::pi * std::ldexp(static_cast<double>(words[k + 1] >> 11), -53);
+    const double angle =
+        2 * std::numbers::pi * std::ldexp(static_cast<double>(words[k + 1] >> 11), -53);
     const double radius = std::sqrt(-2 * std::log(radius_draw));
     result[static_cast<Index>(k)] = radius * std::cos(angle);
     result[static_cast<Index>(k) + 1] = radius * std::sin(angle);

@@ -25,7 +25,8 @@ double integrated_delta(double mu, double epsilon) {
 TEST(Privacy, AccountsByTheDefinition) {
   for (const double mu : {0.1, 1.0, 3.0})
     for (const double epsilon : {0.1, 1.0, 5.0})
-      EXPECT_NEAR(delta_of(mu, epsilon), integrated_delta(mu, epsilon), 1e-9) << mu << " " << epsilon;
+      EXPECT_NEAR(delta_of(mu, epsilon), integrated_delta(mu, epsilon), 1e-9)
+          << mu << " " << epsilon;
 }
 
 TEST(Privacy, InvertsTheAccount) {
@@ -62,8 +63,9 @@ TEST(Privacy, NoiseIsNormal) {
     std::ranges::sort(sorted);
     double distance = 0;
     for (Index k = 0; k < count; ++k)
-      distance = std::max(distance, std::abs(0.5 * std::erfc(-sorted[static_cast<std::size_t>(k)] / std::sqrt(2)) -
-                                             (static_cast<double>(k) + 0.5) / n));
+      distance = std::max(
+          distance, std::abs(0.5 * std::erfc(-sorted[static_cast<std::size_t>(k)] / std::sqrt(2)) -
+                             (static_cast<double>(k) + 0.5) / n));
     EXPECT_LT(distance, 3.4 / std::sqrt(n));
     const double pairs = drawn.head(count - 1).dot(drawn.tail(count - 1)) / n;
     EXPECT_NEAR(pairs, 0, 6.5 / std::sqrt(n));

@@ -139,6 +139,33 @@ TEST(Invariance, OutliersDoNotHideTheOtherRows) {
   }
 }
 
+/// One column is zero but in three samples of one class: its coefficient has no optimum, all others
+/// have one. The objective comes near its infimum, which is the optimum of the other samples.
+TEST(Invariance, AnInfimumThatNoModelTakesIsNotCalledAnOptimum) {
+  Table table = make_table(LogisticLoss{}, 5);
+  table.features.col(3).setZero();
+  int marked = 0;
+  for (Index j = 0; j < rows && marked < 3; ++j)
+    if (table.targets[j] > 0) {
+      table.features(j, 3) = 1;
+      ++marked;
+    }
+  for (const bool no_reference : {false, true}) {
+    Options options = options_of(LogisticLoss{});
+    options.no_reference = no_reference;
+    const auto record = train(table, options);
+    ASSERT_TRUE(record);
+    EXPECT_EQ(record->outcome.status, RunStatus::converged);
+    EXPECT_EQ(record->outcome.detail.find("converged"), std::string::npos);
+    EXPECT_NE(record->outcome.detail.find("no minimizer"), std::string::npos)
+        << record->outcome.detail;
+    EXPECT_NE(record->outcome.detail.find("most along feature 4;"), std::string::npos)
+        << record->outcome.detail;
+    ASSERT_TRUE(record->outcome.gap_bound);
+    EXPECT_LE(*record->outcome.gap_bound, 1e-6);
+  }
+}
+
 TEST(Invariance, ClassesThatAreSeparatedHaveNoMinimizer) {
   Options options = options_of(LogisticLoss{});
   Table table = make_table(options.loss, 5);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -14,6 +13,7 @@
 #include "grove/train/async_training.h"
 #include "grove/train/checkpoint.h"
 #include "grove/train/measures.h"
+#include "grove/train/no_minimizer.h"
 #include "grove/train/record_builder.h"
 #include "grove/train/stopping.h"
 
@@ -105,8 +105,10 @@ class Training {
     if (measured_round_ == round) {
       if (has_diverged(measures_, record_.trace, !converges_surely())) return RunStatus::diverged;
       if (!config_.dp.empty() && all_have_private_answer()) return RunStatus::budget_spent;
-      if (config_.dp.empty() && stopping_->converged(measures_, estimates_, record_.trace))
+      if (config_.dp.empty() && stopping_->converged(measures_, estimates_, record_.trace)) {
+        unattained_ = is_unattained();
         return RunStatus::converged;
+      }
       no_minimizer_ = stopping_->has_no_minimizer(measures_);
       if (no_minimizer_) return RunStatus::round_limit;
     }
@@ -145,9 +147,11 @@ class Training {
       case RunStatus::diverged:
         return diagnosis(setup_, round);
       case RunStatus::converged:
+        if (unattained_)
+          return infimum_text(problem_.instance, stopping_->last_step(), config_.tolerance, round);
         return fmt::format("converged in {} rounds", round);
       case RunStatus::round_limit:
-        if (no_minimizer_) return no_minimizer_text(round);
+        if (no_minimizer_) return separated_text(problem_.instance, measures_.solution, round);
         return fmt::format("stopped at the limit of {} rounds", round);
       case RunStatus::budget_spent:
         return fmt::format(
@@ -158,24 +162,10 @@ class Training {
     }
   }
 
-  /// Names the coefficients that grow most.
-  std::string no_minimizer_text(Round round) const {
-    const Vector sizes = problem_.instance.to_scaled(measures_.solution).cwiseAbs();
-    std::vector<Index> order(static_cast<std::size_t>(problem_.instance.features));
-    std::iota(order.begin(), order.end(), Index{0});
-    std::ranges::stable_sort(order, std::greater<>{}, [&](Index k) { return sizes[k]; });
-    order.resize(std::min<std::size_t>(order.size(), 3));
-    std::string names;
-    for (const Index k : order) {
-      const auto& columns = problem_.instance.columns;
-      names += fmt::format("{}{}", names.empty() ? "" : ", ",
-                           columns ? columns->features[static_cast<std::size_t>(k)]
-                                   : fmt::format("feature {}", k + 1));
-    }
-    return fmt::format(
-        "stopped after {} rounds: there is no minimizer, because the model separates the classes; "
-        "coefficients would grow for ever, most along {}; add --l2 or --l1",
-        round, names);
+  /// Whether the certified answer is near an infimum that no point takes.
+  bool is_unattained() const {
+    if (problem_.reference) return false;
+    return problem_.unattained || (stopping_->step_is_long() && falls_for_ever(problem_.instance));
   }
 
   void play_round() {
@@ -331,6 +321,7 @@ class Training {
   Measures measures_;
   Round measured_round_ = 0;
   bool no_minimizer_ = false;
+  bool unattained_ = false;  ///< of a certified answer
   double start_error_ = 0;
   double working_seconds_ = 0;
   double simulated_seconds_ = 0;
@@ -411,6 +402,7 @@ Result<PreparedProblem> prepare(const Config& config, Instance instance) {
     reference->x = laid_out.to_original(reference->x);
     problem.reference = std::move(*reference);
   } else {
+    problem.unattained = reference.error().where == no_minimizer_field;
     problem.notes.push_back("no centralized optimum to compare with: " + reference.error().what);
   }
   return problem;

@@ -33,6 +33,7 @@ struct PreparedProblem {
   Instance instance;
   std::optional<ReferenceSolution> reference;
   std::vector<std::string> notes;
+  bool unattained = false;  ///< the objective has no minimizer
 };
 
 /// Fits the run to where it takes place: one agent per process of a cluster unless given otherwise.

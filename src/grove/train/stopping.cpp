@@ -76,6 +76,11 @@ bool StoppingRule::agents_agree(const Measures& now, const Estimates& estimates)
   });
 }
 
+bool StoppingRule::step_is_long() const {
+  constexpr double share = 1e-3;
+  return last_ && last_->step.norm() > share * instance_.to_scaled(certified_).norm();
+}
+
 bool StoppingRule::has_no_minimizer(const Measures& now) const {
   return tolerance_ > 0 && now.finite && instance_.regularizer.trivial() &&
          instance_.mean->falls_along(now.solution);

@@ -36,6 +36,11 @@ class StoppingRule {
   /// Whether the answer, as measured last, shows that there is no minimizer: the objective falls
   /// for ever along it, as where a logistic model separates the classes.
   bool has_no_minimizer(const Measures& now) const;
+  /// Of Newton, from the answer of the last certificate, in scaled coordinates.
+  const Vector& last_step() const { return last_->step; }
+  /// Whether it would move the answer by more than a thousandth: certified answers of objectives
+  /// that have one minimizer are nearer to it.
+  bool step_is_long() const;
   /// Whether the answer of the last certificate is one of many.
   bool is_flat() const { return flat_; }
 
