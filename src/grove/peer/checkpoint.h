@@ -42,7 +42,7 @@ struct Checkpoint {
   bool holds_regularizer = false;
   std::vector<std::string> neighbours;       ///< in slot order
   std::vector<std::uint64_t> last_received;  ///< newest sequence of each neighbour
-  std::vector<std::string> proofs;           ///< newest signed entry of each neighbour
+  std::vector<std::string> proofs;           ///< of each neighbour, its entry with the latest epoch
   std::string agent;                         ///< Agent::save
 };
 

@@ -30,21 +30,30 @@ void LinkTable::add_link(const std::string& name, std::uint64_t last_received,
   if (!proof.empty() && entry.ParseFromString(proof)) store_proof(*link, name, entry);
 }
 
-/// Keeps an entry that its own author may want back after it lost its state. The author verifies
-/// it, so this peer need not.
+/// Keeps the newest entry of the neighbour, and the newest with its latest epoch, which the
+/// neighbour wants back after it lost its state: its first entries then have epoch 0. The author
+/// verifies them, so this peer need not.
 void LinkTable::store_proof(Link& link, const std::string& name, const v1::SignedMember& entry) {
   const auto member = parse_member(entry);
   if (!member || member->name() != name) return;
   std::string certificate =
-      entry.certificate().empty() ? link.proof.certificate() : entry.certificate();
-  link.proof = entry;
-  link.proof.set_certificate(std::move(certificate));
+      entry.certificate().empty() ? link.newest_entry.certificate() : entry.certificate();
+  link.newest_entry = entry;
+  link.newest_entry.set_certificate(std::move(certificate));
+  const auto proven = parse_member(link.proof);
+  if (!proven || member->epoch() >= proven->epoch()) link.proof = link.newest_entry;
 }
 
 std::string LinkTable::proof_of(const std::string& name) const {
   const std::lock_guard lock(mutex_);
   const auto link = links_.find(name);
   return link == links_.end() ? std::string() : link->second->proof.SerializeAsString();
+}
+
+std::string LinkTable::newest_entry_of(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto link = links_.find(name);
+  return link == links_.end() ? std::string() : link->second->newest_entry.SerializeAsString();
 }
 
 double LinkTable::fault_draw(Purpose purpose, const std::string& name,

@@ -88,7 +88,8 @@ class LinkTable {
   void discard_estimates();                            ///< and collects no further ones
   /// The newest sequence of this peer that any neighbour reported in its hello.
   std::uint64_t newest_received_from_self() const;
-  std::string proof_of(const std::string& name) const;  ///< newest entry of the neighbour
+  std::string proof_of(const std::string& name) const;  ///< entry with the neighbour's latest epoch
+  std::string newest_entry_of(const std::string& name) const;
   std::vector<LinkStatus> statuses() const;
   std::array<std::uint64_t, reject_reason_count> strangers_rejected() const;
 

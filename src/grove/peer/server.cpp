@@ -106,7 +106,8 @@ class Server::Service final : public v1::Peer::Service {
       if (violation->reason != RejectReason::duplicate_peer)
         return {grpc::StatusCode::FAILED_PRECONDITION, violation->detail};
       // The entry of the process that is connected: the caller may be its twin.
-      return {grpc::StatusCode::ALREADY_EXISTS, violation->detail, links_.proof_of(hello.from())};
+      return {grpc::StatusCode::ALREADY_EXISTS, violation->detail,
+              links_.newest_entry_of(hello.from())};
     }
     waiting.end();
     streams_.extend(stream_id, monotonic_seconds() + hello_timeout_seconds);

@@ -102,6 +102,29 @@ TEST_F(Signatures, OfThePeerItselfLimitTheEpochThatANeighbourMayClaim) {
   EXPECT_EQ(table.newest_received_from_self(), last);  // b lost its state, and a knows its epoch
 }
 
+// a lost its state and connects first. Its own hello, of epoch 0, once took the place of the proof,
+// so that a did not believe the answer and its numbers stayed behind those that b had received.
+TEST_F(Signatures, OfALaterEpochAreReturnedToAPeerThatLostItsState) {
+  LinkTable table(
+      {.network = "test", .self = "b", .schema = {{"problem", "test"}}, .shape = 2, .signer = &b},
+      logger_to(std::make_shared<TestLog>()));
+  table.add_link("a");
+  std::uint64_t session = 0;
+  for (const std::uint32_t epoch : {7u, 0u}) {
+    v1::Hello hello = hello_from("a");
+    *hello.mutable_self() = a.sign(member_of("a", 9, epoch));
+    ASSERT_FALSE(table.admit(hello, session));
+    const auto proof = parse_member(table.hello_to("a").proof());
+    ASSERT_TRUE(proof);
+    EXPECT_EQ(proof->epoch(), 7u);
+    EXPECT_TRUE(a.verify(table.hello_to("a").proof(), "a"));
+    v1::SignedMember newest;
+    ASSERT_TRUE(newest.ParseFromString(table.newest_entry_of("a")));
+    EXPECT_EQ(parse_member(newest)->epoch(), epoch);
+    table.end_session("a", session);
+  }
+}
+
 // The digest in the gossip does not let a neighbour test guesses about the data.
 TEST_F(Signatures, KeyTheDigestOfTheDataWithASecret) {
   EXPECT_EQ(a.keyed("digest"), a.keyed("digest"));
