@@ -7,8 +7,8 @@
 
 namespace grove {
 
-/// Whether the centralized solver finds that the objective has an infimum and no minimizer, as where
-/// a part of the samples can be separated by class. Up to 2,000 coefficients.
+/// Whether the centralized solver finds that the objective has an infimum and no minimizer, as
+/// where a part of the samples can be separated by class. Up to 2,000 coefficients.
 bool falls_for_ever(const Instance& instance);
 
 /// The verdict where the model separates all samples. Names the largest coefficients.
