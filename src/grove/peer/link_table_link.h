@@ -35,8 +35,8 @@ struct LinkTable::Link {
   std::optional<v1::Heartbeat> received_heartbeat;
   double echo = 0, echo_received_at = 0;  ///< sent_at of the newest heartbeat, and its arrival
   double round_trip = 0;                  ///< seconds, as last measured; 0: not yet
-  v1::SignedMember newest_entry;  ///< of the neighbour, as the neighbour sent it
-  v1::SignedMember proof;         ///< the newest with the neighbour's latest epoch
+  v1::SignedMember newest_entry;          ///< of the neighbour, as the neighbour sent it
+  v1::SignedMember proof;                 ///< the newest with the neighbour's latest epoch
   std::vector<double> estimate;
 };
 
