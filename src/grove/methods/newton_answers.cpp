@@ -136,8 +136,10 @@ AnswerCertificate certificate_at(const NewtonQuestion& question, const NewtonTot
     constexpr double smallest_optimum = 1e-7;  // of the value at zero: smaller ones count as that
     const Vector& base = question.base;
     const double before = totals.values[1] + total_regularizer.value(base);
-    const double gap = totals.gap + subgradient_gap(total_regularizer, base, point, totals.slope,
-                                                    model_damping(totals.hessian->diagonal(), 0));
+    const Vector damping = model_damping(totals.hessian->diagonal(), 0), last = point - base;
+    const double gap =
+        totals.gap + damping_stretch(last, last.dot(*totals.hessian * last), damping) *
+                         subgradient_gap(total_regularizer, base, point, totals.slope, damping);
     const double scale = std::max(std::abs(objective), smallest_optimum * totals.value_at_zero);
     bound = std::max(0.0, gap - (before - objective)) / scale;
     if (!(bound < AnswerCertificate::unknown)) bound = AnswerCertificate::unknown;

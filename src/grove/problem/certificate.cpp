@@ -54,6 +54,12 @@ double subgradient_gap(const Regularizer& r, const Vector& x, const Vector& targ
   return sum;
 }
 
+double damping_stretch(const Vector& step, double curvature, const Vector& damping) {
+  constexpr double most = 1e3;  // beyond, the direction counts as one without curvature
+  const double damped = step.dot(damping.cwiseProduct(step));
+  return damped > 0 ? 1 + damped / std::max(curvature, damped / most) : 1;
+}
+
 Vector model_damping(const Vector& diagonal, double usual) {
   return relative_damping * diagonal.cwiseMax(std::max(smallest_entry * usual, 1e-200));
 }
@@ -102,6 +108,15 @@ bool Certifier::minimize_restricted(const Vector& x, Vector& target) {
   return target.allFinite();
 }
 
+/// What the subgradient of r misses at the target, whose slope is that of f's model or one nearby.
+double Certifier::missing_gap(const Vector& x, const Vector& target, const Vector& slope) {
+  const Vector step = target - x;
+  Vector product;
+  hessian_times(step, product);
+  return damping_stretch(step, step.dot(product), damping_) *
+         subgradient_gap(r_, x, target, slope, damping_);
+}
+
 /// Moves the target from x to the minimizer of the model, and returns the subgradient gap there.
 /// The slope is that of f's model at the target.
 double Certifier::minimize_model(const Vector& x, Vector& target, Vector& slope) {
@@ -111,7 +126,7 @@ double Certifier::minimize_model(const Vector& x, Vector& target, Vector& slope)
   if (minimize_restricted(x, target)) {
     hessian_times(target - x, slope);
     slope += gradient_;
-    return subgradient_gap(r_, x, target, slope, damping_);
+    return missing_gap(x, target, slope);
   }
   target = x;
   double least = infinity;
@@ -127,7 +142,7 @@ double Certifier::minimize_model(const Vector& x, Vector& target, Vector& slope)
     if (!next.allFinite()) break;
     hessian_times(next - x, product);
     product += gradient_;
-    const double gap = subgradient_gap(r_, x, next, product, damping_);
+    const double gap = missing_gap(x, next, product);
     if (!(gap < least)) break;
     least = gap;
     target = next;
@@ -152,8 +167,7 @@ bool Certifier::bound(const Vector& x, Certificate& result) {
   if (const auto gap = f_.fenchel_gap(x, result.step, correction)) {
     const bool corrected = !correction.isZero(0);
     result.exact = true;
-    result.gap =
-        *gap + (corrected ? subgradient_gap(r_, x, target, slope + correction, damping_) : slack);
+    result.gap = *gap + (corrected ? missing_gap(x, target, slope + correction) : slack);
     result.gap = std::min(result.gap, result.value);  // no value is negative
     return corrected;
   }

@@ -26,6 +26,9 @@ struct Certificate {
 /// over the damping farther than the target.
 double subgradient_gap(const Regularizer& r, const Vector& x, const Vector& target,
                        const Vector& slope, const Vector& damping);
+/// How many times farther than a damped Newton step the minimizer of the model may lie, to first
+/// order; at most a thousand. `curvature` is step'H step.
+double damping_stretch(const Vector& step, double curvature, const Vector& damping);
 /// Of a Hessian with that diagonal, for subgradient_gap() and a model that has a minimizer. `usual`
 /// is the usual size of an entry; 0: not known.
 Vector model_damping(const Vector& diagonal, double usual);
@@ -53,6 +56,7 @@ class Certifier {
   void hessian_times(const Vector& direction, Vector& product) const;
   bool bound(const Vector& x, Certificate& certificate);
   bool minimize_restricted(const Vector& x, Vector& target);
+  double missing_gap(const Vector& x, const Vector& target, const Vector& slope);
   double minimize_model(const Vector& x, Vector& target, Vector& slope);
 
   const Objective& f_;

@@ -131,5 +131,27 @@ TEST(Certificate, ClaimsNothingWhereTheQuadraticModelHasNoMinimizer) {
   EXPECT_GE(certificate.gap, certificate.value * (1 - 1e-12));
 }
 
+// Two rows pull in opposite directions with constant forces, nearly equal, and a third one has so
+// little curvature that damping shortens the Newton step three hundred times.
+TEST(Certificate, IsNoTighterWhereDampingShortensTheStep) {
+  constexpr double far = 1e16, delta = 1e6, excess = 1e-9, small = 1e-9;
+  DenseRows features(3, 1);
+  features << 1, -(1 - excess), small;
+  Vector targets = Vector::Constant(3, far);
+  targets[2] = 0;
+  const auto f = make_shard_objective({std::move(features), targets}, {.loss = HuberLoss{delta}});
+  const Regularizer none{.regularized = 1};
+  const double force = delta * excess / 3, curvature = small * small / 3;
+  const double gap = force * force / (2 * curvature);
+  const Certificate certificate = Certifier(*f, none).at(Vector::Zero(1));
+  EXPECT_GE(certificate.gap, gap);
+
+  ObjectiveScratch scratch;  // the same gap from values
+  const auto value = [&](double x) {
+    return f->evaluate(Vector::Constant(1, x), Batch::all(), nullptr, nullptr, scratch);
+  };
+  EXPECT_NEAR(value(0) - value(force / curvature), gap, 1e-3 * gap);
+}
+
 }  // namespace
 }  // namespace grove

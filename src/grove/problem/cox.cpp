@@ -92,6 +92,7 @@ class CoxObjective final : public Objective {
   }
 
   /// A covariance over a risk set is at most the largest squared distance from any point.
+  bool penalizes() const override { return terms_.l2 > 0; }
   double smoothness() const override {
     const Eigen::RowVectorXd center = rows_.colwise().mean();
     const double radius = (rows_.rowwise() - center).rowwise().squaredNorm().maxCoeff();

@@ -120,6 +120,10 @@ class MeanObjective final : public Objective {
     return total / count();
   }
 
+  bool penalizes() const override {
+    return std::ranges::any_of(parts_, [](const Objective* part) { return part->penalizes(); });
+  }
+
   bool falls_along(const Vector& x) const override {
     return std::ranges::all_of(parts_, [&](const Objective* part) { return part->falls_along(x); });
   }

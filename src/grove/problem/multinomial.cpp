@@ -106,6 +106,7 @@ class MultinomialObjective final : public Objective {
   }
 
   /// Böhning's bound: the Hessian of one row by eta is at most (I - 11'/K)/2.
+  bool penalizes() const override { return terms_.l2 > 0; }
   double smoothness() const override {
     std::call_once(smoothness_known_, [&] {
       Matrix gram = Matrix::Zero(rows_.cols(), rows_.cols());

@@ -114,6 +114,9 @@ class Objective {
     return std::nullopt;
   }
 
+  /// Whether f has a quadratic penalty on the regularized coordinates, so that it grows along them.
+  virtual bool penalizes() const { return false; }
+
   /// Whether f falls towards its infimum along t x as t grows for ever, and so has no minimizer.
   virtual bool falls_along(const Vector& /*x*/) const { return false; }
 

@@ -197,13 +197,15 @@ ProximalNewton::Progress ProximalNewton::advance_by_residual(Iterate& current,
   return fruitless_ < patience ? Progress::moved : Progress::stalled;
 }
 
-/// Whether r stays finite and does not grow for ever along the direction.
-bool recedes(const Regularizer& r, const Vector& direction) {
+/// Whether r, and a quadratic penalty beside it, stays finite and does not grow for ever along the
+/// direction.
+bool recedes(const Regularizer& r, bool penalized, const Vector& direction) {
   constexpr double rounding = 1e-9;  // of the longest entry
   const double least = rounding * direction.lpNorm<Eigen::Infinity>();
   for (Index k = 0; k < std::min(r.regularized, direction.size()); ++k)
     if (std::abs(direction[k]) > least &&
-        (r.l1_at(k) > 0 || std::isfinite(direction[k] > 0 ? r.high_at(k) : r.low_at(k))))
+        (penalized || r.l1_at(k) > 0 ||
+         std::isfinite(direction[k] > 0 ? r.high_at(k) : r.low_at(k))))
       return false;
   return true;
 }
@@ -213,7 +215,9 @@ bool recedes(const Regularizer& r, const Vector& direction) {
 /// farther: it falls towards a value it never takes.
 bool ProximalNewton::escapes(const Iterate& current, const Vector& target, double share_left) {
   const Vector step = target - current.x;
-  if (step.norm() <= small_step * target.norm() || !recedes(regularizer_, step)) return false;
+  if (step.norm() <= small_step * target.norm() ||
+      !recedes(regularizer_, objective_.penalizes(), step))
+    return false;
   Vector product;
   objective_.hessian_times(start_, Batch::all(), step, product, scratch_);
   const double before = step.dot(product);

@@ -69,6 +69,8 @@ class ScaledObjective final : public Objective {
     return true;
   }
 
+  bool penalizes() const override { return original_->penalizes(); }
+
   std::optional<double> fenchel_gap(const Vector& x, const Vector& step,
                                     Vector& correction) const override {
     const auto gap =

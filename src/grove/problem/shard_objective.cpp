@@ -296,6 +296,7 @@ class ShardObjective final : public Objective {
     return largest;
   }
 
+  bool penalizes() const override { return terms_.l2 > 0; }
   double smoothness() const override {
     std::call_once(smoothness_known_, [&] { smoothness_ = largest_eigenvalue(); });
     return smoothness_;

@@ -93,6 +93,7 @@ class SymmetricMultinomial final : public Objective {
 
   /// Böhning's bound on a row, (I - 11'/K)/2, and the trace of X'X in place of its largest
   /// eigenvalue.
+  bool penalizes() const override { return terms_.l2 > 0; }
   double smoothness() const override {
     double trace = 0;
     for (Index own = 0; own < samples(); ++own) {

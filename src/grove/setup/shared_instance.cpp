@@ -127,6 +127,12 @@ class SharedMean final : public Objective {
     return total[0];
   }
 
+  bool penalizes() const override {
+    const bool own =
+        std::ranges::any_of(own_, [](const auto& objective) { return objective->penalizes(); });
+    return cluster_.allreduce_max(own ? 1 : 0) > 0;
+  }
+
   bool falls_along(const Vector& x) const override {
     const bool own =
         std::ranges::all_of(own_, [&](const auto& objective) { return objective->falls_along(x); });
