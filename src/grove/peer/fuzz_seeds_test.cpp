@@ -4,8 +4,11 @@
 #include <functional>
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include "grove/base/file.h"
+#include "grove/peer/exchange_fuzz.h"
+#include "grove/peer/gossip_fuzz.h"
 #include "grove/peer/restore_fuzz.h"
 #include "grove/peer/wire_fuzz.h"
 
@@ -29,6 +32,21 @@ TEST(FuzzSeeds, AreMessagesThatSomebodyAccepts) { expect_all_accepted("wire", fu
 TEST(FuzzSeeds, AreCheckpointsThatCanBeRead) { expect_all_accepted("checkpoint", fuzz_checkpoint); }
 
 TEST(FuzzSeeds, AreUsableStates) { expect_all_accepted("restore", fuzz_restore); }
+
+TEST(FuzzSeeds, AreExchangesInWhichSomethingIsReceived) {
+  expect_all_accepted("exchange", fuzz_exchange);
+}
+
+// The bodies of the libFuzzer targets, with random edits.
+RC_GTEST_PROP(Exchange, LeavesAPeerUsableWhateverItsNeighbourSends, (const std::string& bytes)) {
+  fuzz_exchange(bytes);
+}
+
+RC_GTEST_PROP(Gossip, LeavesAPeerUsableWhateverAMemberSays, (const std::string& bytes)) {
+  fuzz_gossip(bytes);
+}
+
+TEST(FuzzSeeds, AreGossipThatSomebodyAccepts) { expect_all_accepted("gossip", fuzz_gossip); }
 
 }  // namespace
 }  // namespace grove::peer

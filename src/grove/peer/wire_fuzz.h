@@ -7,6 +7,7 @@
 #include "grove/coupling/link_weight.h"
 #include "grove/peer/certificates.h"
 #include "grove/peer/contributions.h"
+#include "grove/peer/fit_gossip.h"
 #include "grove/peer/members.h"
 #include "grove/peer/wire.h"
 #include "grove/sums/link_state.h"
@@ -93,10 +94,23 @@ inline void fuzz_contributions(const v1::Heartbeat& heartbeat) {
   if (!contributions.entries().empty()) std::abort();
 }
 
+/// Unsigned parts of a fit are merged, and a peer that forwards them stays valid.
+inline void fuzz_fit_parts(const v1::Heartbeat& heartbeat) {
+  FitGossip gossip(
+      {.network = "n", .self = "a", .expected = 2, .settings = "y ~ x", .data = "table"});
+  gossip.set_summary("{}");
+  gossip.begin_sum(Vector::Ones(2));
+  gossip.merge(heartbeat);
+  v1::Heartbeat sent;
+  gossip.add_to(sent);
+  if (validate(sent) || sent.fits_size() < 1) std::abort();
+}
+
 /// Merges a heartbeat that is valid, and aborts if the peer then sends one that is not.
 inline bool fuzz_heartbeat(const v1::Heartbeat& heartbeat) {
   if (validate(heartbeat)) return false;
   fuzz_contributions(heartbeat);
+  fuzz_fit_parts(heartbeat);
   Members members({.self = "a", .holder = "a", .expected = 2, .tolerance = 1e-6, .process = 1}, 0);
   for (double now = 1; now < 4; now += 1) {
     members.merge(heartbeat, now);
