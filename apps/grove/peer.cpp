@@ -65,15 +65,22 @@ int exit_code(const peer::PeerEnd& end) {
   return transport_failed;
 }
 
-/// Asks the running peer of this configuration to announce that it leaves, and to end.
-int leave(const peer::PeerConfig& config) {
+/// What a running peer can be asked.
+using Request = Status (*)(const peer::Layout::Peer&, const peer::TlsIdentity&);
+
+Request request_named(const std::string& action) {
+  if (action == "leave") return peer::ask_leave;
+  return action == "retrain" ? peer::ask_retrain : nullptr;
+}
+
+int ask(const peer::PeerConfig& config, Request request) {
   peer::TlsIdentity identity;
   if (!config.insecure) {
     auto loaded = peer::load_identity({config.ca, config.certificate, config.key});
     if (!loaded) return fail(loaded.error());
     identity = std::move(*loaded);
   }
-  const Status asked = ask_leave({config.name, config.listen, {}}, identity);
+  const Status asked = request({config.name, config.listen, {}}, identity);
   if (asked) return ok;
   fail(asked.error());
   return transport_failed;
@@ -85,30 +92,41 @@ Result<peer::PeerConfig> study_config(const PeerSettings& settings) {
   if (!study) return study.error();
   const auto site = site_of(*study, settings.study, settings.site);
   if (!site) return site.error();
-  if (settings.action == "leave") return peer_config_of(*study, *site, settings.data);
+  if (!settings.action.empty()) return peer_config_of(*study, *site, settings.data);
   if (settings.data.empty()) return Error{"--data", "missing; expected the data of this site"};
   auto config = prepare_peer(*study, *site, settings.data);
   if (config && !settings.listen.empty()) config->listen = settings.listen;
   return config;
 }
 
+Result<peer::PeerConfig> read_config(const PeerSettings& settings) {
+  auto config = settings.study.empty() ? peer::read_peer_config(settings.config_file)
+                                       : study_config(settings);
+  if (config && !settings.audit.empty()) config->audit = settings.audit;
+  if (config && settings.stay) config->stay = true;
+  return config;
+}
+
 int run(const PeerSettings& settings) {
   if (settings.config_file.empty() == settings.study.empty())
     return fail({"--config", "expected either peer.toml, or --study with an accepted study"});
-  if (!settings.action.empty() && settings.action != "leave")
-    return fail(
-        {"peer", fmt::format("'{}' is unknown; expected leave or nothing", settings.action)});
-  auto config = settings.study.empty() ? peer::read_peer_config(settings.config_file)
-                                       : study_config(settings);
+  const Request request = request_named(settings.action);
+  if (!settings.action.empty() && request == nullptr)
+    return fail({"peer", fmt::format("'{}' is unknown; expected leave, retrain or nothing",
+                                     settings.action)});
+  auto config = read_config(settings);
   if (!config) return fail(config.error());
-  if (settings.action == "leave") return leave(*config);
-  if (!settings.audit.empty()) config->audit = settings.audit;
-  if (settings.stay) config->stay = true;
+  if (request != nullptr) return ask(*config, request);
   peer::limit_process_memory();
   peer::silence_protobuf();
   peer::raise_file_limit();
   watch_for_interrupts();
-  const peer::PeerHooks hooks{.log = make_log(), .interrupted = interrupted};
+  const auto reload = [&settings]() -> Result<std::shared_ptr<peer::PeerConfig>> {
+    auto again = read_config(settings);
+    if (!again) return again.error();
+    return std::make_shared<peer::PeerConfig>(std::move(*again));
+  };
+  const peer::PeerHooks hooks{.log = make_log(), .interrupted = interrupted, .reload = reload};
   const auto end = peer::run_peer(std::move(*config), hooks);
   if (!end)
     return fail(
@@ -125,7 +143,10 @@ Command peer_command() {
         return run(*settings);
       }};
   command.options.push_back(text_option(
-      {"action", "leave", "take the running peer out of its network", "Peer"}, settings->action));
+      {"action", "leave|retrain",
+       "take the running peer out of its network, or let it read its files again and train anew",
+       "Peer"},
+      settings->action));
   command.options.push_back(text_option(
       {"config", "FILE.toml", "configuration of the peer", "Peer"}, settings->config_file));
   command.options.push_back(text_option(

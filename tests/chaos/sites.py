@@ -246,6 +246,7 @@ class Proxy:
         self.target = (host, int(port))
         self.open = {"there": True, "back": True}
         self.delay = 0  # seconds, in each direction
+        self.seen = {"there": bytearray(), "back": bytearray()}
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -287,6 +288,7 @@ class Proxy:
         try:
             while True:
                 data = source.recv(65536)
+                self.seen[way] += data
                 late.put((time.monotonic() + self.delay, data))
                 if not data:
                     return

@@ -28,14 +28,15 @@ def free_addresses(count):
 class Study(Sites):
     """Sites in a folder each, in a ring, that have accepted one study. The last one only dials."""
 
-    def __init__(self, grove, folder, weighting="sample"):
+    def __init__(self, grove, folder, weighting="sample", days=730):
         self.grove, self.count, self.weighting = str(grove), len(NAMES), weighting
         self.folder = pathlib.Path(folder)
         self.processes, self.tables = {}, ["table.csv"] * self.count
-        for k, address in enumerate(free_addresses(self.count)):
+        self.addresses = free_addresses(self.count)
+        for k, address in enumerate(self.addresses):
             self.home(k).mkdir(parents=True)
             self.write(k, make_rows(9000 + k, 60 + 20 * k))
-            self.run(k, "site", "new", NAMES[k], "--listen", address,
+            self.run(k, "site", "new", NAMES[k], "--listen", address, "--days", str(days),
                      *(["--outbound-only"] if k + 1 == self.count else []))
         for k in range(self.count):
             for other in range(self.count):
@@ -78,6 +79,22 @@ class Study(Sites):
         self.write(k, rows, f"table{time.monotonic_ns()}.csv")
         self.accept(k)
         self.start(k)
+
+    def retrain(self, k, rows):
+        """The table of the site changes while its peer runs, which is told to read it again."""
+        self.write(k, rows, self.tables[k])
+        self.accept(k)
+        self.run(k, "peer", "retrain", "--study", "trial.study")
+
+    def next_version(self):
+        """The last site ends its peer. The others accept the study without it, and their peers go on with that."""
+        self.count -= 1
+        self.kill(self.count, signal.SIGTERM)
+        self.run(0, "study", "change", "trial.study", "--remove", NAMES[self.count], "--out", "next.study")
+        for k in range(self.count):
+            shutil.copy(self.home(0) / "next.study", self.home(k) / "trial.study")
+            self.accept(k)
+            self.run(k, "peer", "retrain", "--study", "trial.study")
 
     def optimum(self):
         tables = [read_rows(self.home(k) / self.tables[k]) for k in range(self.count)]

@@ -30,6 +30,8 @@ class DynamicAgent : public Agent {
   /// The members that the certificate counts, sorted, if they are those that are present and nobody
   /// is missing; none otherwise.
   virtual std::span<const AgentId> counted_members() const { return {}; }
+  /// Of each of them, what identifies its data in the table of links.
+  virtual std::span<const std::uint32_t> counted_data() const { return {}; }
   /// Limits how hard a message of a neighbour can push this agent.
   virtual void limit_coupling_gradients(const GradientLimit& /*limit*/) {}
   virtual std::uint64_t coupling_gradients_limited() const { return 0; }  ///< messages beyond it

@@ -53,6 +53,7 @@ class CertifiedAgent final : public DynamicAgent {
   const Vector* regularized_estimate() const override;
   const AnswerCertificate* certificate() const override;
   std::span<const AgentId> counted_members() const override;
+  std::span<const std::uint32_t> counted_data() const override { return sums_.plan().data; }
   const Cost& cost() const override { return method_->cost(); }
   std::span<const AgentEvent> events() const override { return method_->events(); }
   void save(ByteWriter& writer) const override;

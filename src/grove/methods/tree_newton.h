@@ -58,6 +58,7 @@ class TreeNewtonAgent final : public DynamicAgent {
   const Vector& estimate() const override { return question_.base; }
   const AnswerCertificate* certificate() const override;
   std::span<const AgentId> counted_members() const override;
+  std::span<const std::uint32_t> counted_data() const override { return sums_.plan().data; }
   const Cost& cost() const override { return cost_; }
   std::span<const AgentEvent> events() const override { return events_; }
   void save(ByteWriter& writer) const override;

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "grove/data/digest.h"
+#include "grove/peer/link_table.h"
+#include "grove/peer/mask_directory.h"
 #include "grove/peer/study/acceptances.h"
 #include "grove/peer/wire.h"
 
@@ -77,6 +79,9 @@ std::string Members::run_of(double now) const {
 void Members::report(double residual, bool locally_converged, std::uint64_t activations,
                      double now) {
   Member& self = own();
+  const bool had_stopped = self.phase() == Member::STOPPED;
+  const std::string run_before = self.run();
+  agreed_anew_ = false;
   self.set_heartbeats(self.heartbeats() + 1);
   self.set_residual(residual);
   self.set_activations(activations);
@@ -97,6 +102,7 @@ void Members::report(double residual, bool locally_converged, std::uint64_t acti
     self.set_phase(Member::READY_TO_STOP);
   else
     self.set_phase(Member::LOCALLY_CONVERGED);
+  agreed_anew_ = self.phase() == Member::STOPPED && (!had_stopped || self.run() != run_before);
 }
 
 /// Whether the entry is newer than what is known of its process.
@@ -266,6 +272,17 @@ bool Members::all_hold_fit(double now) const {
   return all_seen(now) && std::ranges::all_of(known_, [&](const auto& one) {
            return !is_live(one.second, now) || one.second.member.fit_held() == own().fit_held();
          });
+}
+
+bool Members::are_exactly(std::span<const AgentId> members, std::span<const std::uint32_t> data,
+                          double now) const {
+  std::vector<std::pair<AgentId, std::uint32_t>> announced, counted;
+  for (const Member& one : live_entries(now))
+    announced.emplace_back(AgentId{agent_number(one.name())}, data_tag(one.data(), one.sum_key()));
+  std::ranges::sort(announced);
+  if (members.size() != data.size()) return false;
+  for (std::size_t k = 0; k < members.size(); ++k) counted.emplace_back(members[k], data[k]);
+  return announced == counted;
 }
 
 std::size_t Members::count(double now) const {

@@ -4,9 +4,11 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "grove/base/types.h"
 #include "grove/peer/contributions.h"
 #include "grove/peer/peer.pb.h"
 #include "grove/peer/signer.h"
@@ -66,6 +68,9 @@ class Members {
   void report_step(double seconds) { own().set_step_seconds(seconds); }
   /// The answer is certified for the live members, which needs no further agreement to stop.
   void set_certified(bool certified) { certified_ = certified; }
+  /// Whether the live members are exactly these, sorted, and signed entries announce their data.
+  bool are_exactly(std::span<const AgentId> members, std::span<const std::uint32_t> data,
+                   double now) const;
   void set_fit_held(std::uint64_t digest) { own().set_fit_held(digest); }
   /// Every live member has the parts of a fit that this peer has.
   bool all_hold_fit(double now) const;
@@ -77,6 +82,8 @@ class Members {
   v1::Member::Phase phase() const { return own().phase(); }
   void leave() { own().set_phase(v1::Member::LEFT); }
   const std::string& run() const { return own().run(); }
+  /// The last report() was the first that had stopped in this run.
+  bool agreed_anew() const { return agreed_anew_; }
   bool everyone_stopped(double now) const;
   /// A process with the same name and key runs that started earlier, so this one must end.
   bool is_duplicate() const { return duplicate_; }
@@ -138,6 +145,7 @@ class Members {
   std::set<std::string> seen_;  ///< every name that was ever a member, and the neighbours
   bool duplicate_ = false;
   bool certified_ = false;
+  bool agreed_anew_ = false;
 };
 
 }  // namespace grove::peer

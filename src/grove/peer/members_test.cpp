@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "grove/peer/link_table.h"
+#include "grove/peer/mask_directory.h"
 #include "grove/peer/wire.h"
 
 namespace grove::peer {
@@ -72,6 +74,57 @@ TEST(Members, StopOnlyWhenTheLastOfThemHasConverged) {
     EXPECT_EQ(one.phase(), Member::STOPPED);
     EXPECT_TRUE(one.everyone_stopped(path.now));
   }
+}
+
+v1::Heartbeat heartbeat_of(const std::string& name, std::uint64_t heartbeats,
+                           const std::string& data) {
+  Member entry;
+  entry.set_name(name);
+  entry.set_heartbeats(heartbeats);
+  entry.set_data(data);
+  v1::Heartbeat heartbeat;
+  heartbeat.add_members()->set_member(entry.SerializeAsString());
+  return heartbeat;
+}
+
+Members pair_with_certificates() {
+  return Members({.self = "a",
+                  .holder = "a",
+                  .expected = 2,
+                  .tolerance = 1e-6,
+                  .data = "data of a",
+                  .process = 1},
+                 0);
+}
+
+// Where sums are quicker than heartbeats, other data of b are certified before a has reported that
+// it works again. It once kept its answer for the data before.
+TEST(Members, AgreeAnewOnOtherDataWithinOneHeartbeat) {
+  Members a = pair_with_certificates();
+  a.set_certified(true);
+  std::uint64_t heartbeats = 0;
+  for (const char* data : {"first", "second"}) {
+    a.merge(heartbeat_of("b", ++heartbeats, data), 1);
+    a.report(1e-9, true, 1, 1);
+    EXPECT_EQ(a.phase(), Member::STOPPED);
+    EXPECT_TRUE(a.agreed_anew()) << data;
+    a.report(1e-9, true, 1, 1);
+    EXPECT_EQ(a.phase(), Member::STOPPED);
+    EXPECT_FALSE(a.agreed_anew()) << data;
+  }
+}
+
+// The certificate of an answer for the first data of b is none after b has announced other data.
+TEST(Members, AreCountedWithTheDataThatTheyAnnounce) {
+  Members a = pair_with_certificates();
+  a.merge(heartbeat_of("b", 1, "first"), 1);
+  std::vector<AgentId> ids{AgentId{agent_number("a")}, AgentId{agent_number("b")}};
+  std::vector<std::uint32_t> tags{data_tag("data of a", ""), data_tag("first", "")};
+  if (ids[1] < ids[0]) std::swap(ids[0], ids[1]), std::swap(tags[0], tags[1]);
+  EXPECT_TRUE(a.are_exactly(ids, tags, 1));
+  EXPECT_FALSE(a.are_exactly(std::span(ids).first(1), std::span(tags).first(1), 1));
+  a.merge(heartbeat_of("b", 2, "second"), 1);
+  EXPECT_FALSE(a.are_exactly(ids, tags, 1));
 }
 
 TEST(Members, DoNotStopWhileSomeoneIsDisturbedNowAndThen) {

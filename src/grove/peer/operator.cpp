@@ -21,6 +21,8 @@ Result<Reply> ask(const Layout::Peer& peer, const TlsIdentity& identity, Call<Re
       deadline_in(std::chrono::milliseconds(static_cast<int>(1000 * timeout_seconds))));
   Reply reply;
   const grpc::Status status = (stub.get()->*call)(&context, Request(), &reply);
+  if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION)
+    return Error{peer.name, "refuses: " + printable(status.error_message())};
   if (!status.ok())
     return Error{peer.name, "does not answer: " + printable(status.error_message())};
   return reply;
@@ -46,6 +48,14 @@ Status ask_stop(const Layout::Peer& peer, const TlsIdentity& identity) {
 
 Status ask_leave(const Layout::Peer& peer, const TlsIdentity& identity) {
   const auto reply = ask<v1::LeaveRequest, v1::LeaveReply>(peer, identity, &v1::Peer::Stub::Leave);
+  if (!reply) return reply.error();
+  return success();
+}
+
+Status ask_retrain(const Layout::Peer& peer, const TlsIdentity& identity) {
+  constexpr double timeout_seconds = 60;  // the peer reads its data again
+  const auto reply = ask<v1::RetrainRequest, v1::RetrainReply>(
+      peer, identity, &v1::Peer::Stub::Retrain, timeout_seconds);
   if (!reply) return reply.error();
   return success();
 }

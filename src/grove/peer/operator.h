@@ -15,5 +15,6 @@ Result<nlohmann::json> ask_status(const Layout::Peer& peer, const TlsIdentity& i
 Status ask_stop(const Layout::Peer& peer, const TlsIdentity& identity);
 /// The peer itself may ask this, too.
 Status ask_leave(const Layout::Peer& peer, const TlsIdentity& identity);
+Status ask_retrain(const Layout::Peer& peer, const TlsIdentity& identity);
 
 }  // namespace grove::peer

@@ -109,14 +109,24 @@ Result<PeerEnd> run_peer(PeerConfig config, const PeerHooks& hooks) {
   for (;;) {
     auto end = run_once(config, hooks);
     if (!end || !end->again) return end;
-    hooks.log->info("starting again: the members' rows have become known, or have changed");
+    if (end->next) config = *end->next;
+    hooks.log->info("starting again: {}", end->next ? "this peer was asked to train anew"
+                                                    : "the members' rows have become known, or "
+                                                      "have changed");
   }
 }
 
 Result<PeerEnd> run_peer(const std::filesystem::path& config_file, const PeerHooks& hooks) {
   auto config = read_peer_config(config_file);
   if (!config) return config.error();
-  auto end = run_peer(std::move(*config), hooks);
+  PeerHooks reading = hooks;
+  if (!reading.reload)
+    reading.reload = [config_file]() -> Result<std::shared_ptr<PeerConfig>> {
+      auto again = read_peer_config(config_file);
+      if (!again) return again.error();
+      return std::make_shared<PeerConfig>(std::move(*again));
+    };
+  auto end = run_peer(std::move(*config), reading);
   if (!end) return Error{config_file.string(), end.error().text()};
   return end;
 }

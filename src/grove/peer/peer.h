@@ -38,7 +38,8 @@ struct PeerEnd {
   std::vector<std::string> without = {};  ///< names of the members that are missing
   std::size_t unseen = 0;                 ///< missing members whose names are unknown
   std::string rule = {}, detail = {};     ///< of disclosure, if the outcome is forbidden
-  bool again = false;                     ///< weights have changed: the peer must start again
+  bool again = false;                     ///< the peer must start again
+  std::shared_ptr<PeerConfig> next = {};  ///< with this configuration; null: with that of before
 };
 /// "peer-3, peer-5 and 2 more"; empty if nobody is missing.
 std::string missing_text(const PeerEnd& end);
@@ -47,6 +48,9 @@ std::string missing_text(const PeerEnd& end);
 struct PeerHooks {
   std::shared_ptr<spdlog::logger> log;
   std::function<bool()> interrupted = [] { return false; };  ///< returns true after SIGTERM
+  /// Reads the configuration again, and checks it, when the peer is asked to train anew. May be
+  /// called by another thread.
+  std::function<Result<std::shared_ptr<PeerConfig>>()> reload = {};
 };
 
 /// Runs one agent of a real network: trains with its neighbours until the network agrees to stop,

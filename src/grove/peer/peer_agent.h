@@ -58,6 +58,7 @@ class PeerAgent {
   /// The members that the certificate counts, as agent_number() of their names, sorted; none if
   /// others are present now.
   std::span<const AgentId> counted_members() const;
+  std::span<const std::uint32_t> counted_data() const { return agent_->counted_data(); }
   /// The neighbour can be reached, or has not been for a while.
   void set_live(const std::string& name, bool live);
 

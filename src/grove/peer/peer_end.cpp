@@ -24,13 +24,6 @@ double links_raised(std::span<const AgentEvent> events) {
   return factor;
 }
 
-double longest_round_trip(const std::vector<LinkStatus>& links) {
-  double longest = 0;
-  for (const LinkStatus& link : links)
-    if (link.connected) longest = std::max(longest, link.round_trip_seconds);
-  return longest;
-}
-
 }  // namespace
 
 void PeerLoop::save(double now) {
@@ -67,7 +60,7 @@ void PeerLoop::decide_end(double now) {
                        .alone = members_.live(now).size() == 1,
                        .last_unfinished = members_.last_unfinished(now),
                        .last_heard = members_.last_heard(now),
-                       .round_trip = longest_round_trip(links_.statuses()),
+                       .round_trip = round_trip_,
                        .run = members_.run()});
 }
 
@@ -75,6 +68,7 @@ Result<PeerEnd> PeerLoop::finish() {
   const double now = monotonic_seconds();
   PeerEnd end{*outcome_, members_.missing(now), members_.unseen(now)};
   end.again = weights_changed() && !hooks_.interrupted();
+  end = again_if_asked(std::move(end));
   if (violation_) {
     end.rule = violation_->rule;
     end.detail = violation_->detail;
@@ -100,6 +94,14 @@ Result<PeerEnd> PeerLoop::finish() {
                        ? fmt::format(" without=\"{}\"", missing_text(end))
                        : "");
   write_results(end, answer, certified);
+  return end;
+}
+
+PeerEnd PeerLoop::again_if_asked(PeerEnd end) const {
+  const std::lock_guard lock(status_mutex_);
+  if (end.outcome != PeerOutcome::stopped || hooks_.interrupted() || !next_) return end;
+  end.again = true;
+  end.next = next_;
   return end;
 }
 

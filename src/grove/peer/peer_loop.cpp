@@ -18,8 +18,18 @@ constexpr double max_wait_timeout_seconds = 1;
 constexpr int convergence_heartbeats = 3;  ///< for which the residual must stay below the tolerance
 /// A neighbour that is not connected for that many heartbeats, and at least a second, is silent.
 constexpr double silent_heartbeats = 5, silent_seconds = 1;
+constexpr double slow_round_trip = 0.5;  ///< seconds; below, messages set the pace
+constexpr double max_round_trip = 10;    ///< that is waited for: a neighbour can falsify its own
+constexpr double quiet_round_trips = 2;  ///< for which it must stay there, too
 constexpr double expiry_reminder_seconds = 24 * 60 * 60;
 constexpr double trim_seconds = 0.02;  ///< minimal time between releases of freed memory
+
+double longest_round_trip(const std::vector<LinkStatus>& links) {
+  double longest = 0;
+  for (const LinkStatus& link : links)
+    if (link.connected) longest = std::max(longest, link.round_trip_seconds);
+  return std::min(longest, max_round_trip);
+}
 
 std::string event_text(const AgentEvent& event) {
   switch (event.kind) {
@@ -85,10 +95,9 @@ Result<PeerEnd> PeerLoop::run() {
   prepare_agent();
   beater_ = std::thread([this] { keep_beating(); });
   while (!outcome_) {
-    const bool all_have_sent =
-        links_.wait_for_all(std::min(next_heartbeat_, last_activation_ + wait_timeout_));
+    const bool activates = wait_to_activate();
     const double now = monotonic_seconds();
-    if (all_have_sent || now >= last_activation_ + wait_timeout_) activate(now);
+    if (activates) activate(now);
     if (now >= next_heartbeat_) {
       heartbeat(now);
       if (weights_changed()) stop_requested_ = true;
@@ -103,6 +112,20 @@ Result<PeerEnd> PeerLoop::run() {
   auto end = finish();
   if (fit_error_) return *fit_error_;
   return end;
+}
+
+/// Waits until every neighbour has sent something new, or the wait timeout, or the next heartbeat.
+/// Links that are slow set the pace: activations are half a round trip apart, because more of them
+/// would repeat the same step, and residual balancing would take that for a standstill.
+bool PeerLoop::wait_to_activate() {
+  const bool slow = round_trip_ >= slow_round_trip && !problem_.sums_over_tree();
+  const double apart = slow ? round_trip_ / 2 : 0;
+  const double earliest = last_activation_ + apart;
+  const double latest = last_activation_ + std::max(apart, wait_timeout_);
+  std::this_thread::sleep_until(time_point_at(std::min(next_heartbeat_, earliest)));
+  const bool all_have_sent = links_.wait_for_all(std::min(next_heartbeat_, latest));
+  const double now = monotonic_seconds();
+  return now >= latest || (all_have_sent && now >= earliest);
 }
 
 void PeerLoop::activate(double now) {
@@ -170,26 +193,28 @@ void PeerLoop::heartbeat(double now) {
   next_heartbeat_ = now + config_.heartbeat_seconds;
   const std::lock_guard lock(members_mutex_);
   connections_.cancel_overdue(now);
+  round_trip_ = longest_round_trip(links_.statuses());
   merge_heartbeats(now);
   const auto before = members_.phase();
   if (leave_requested_) members_.leave();
   members_.set_certified(is_certified(now));
-  members_.report(agent_->residual(), locally_converged(), agent_->activations(), now);
+  members_.report(agent_->residual(), locally_converged(now), agent_->activations(), now);
   const auto phase = members_.phase();
-  if (phase != before && phase == v1::Member::STOPPED) note_agreement();
+  if (members_.agreed_anew()) note_agreement();
   follow_fit(now);
   choose_pace();
   follow_membership(now);
   follow_links(now);
   links_.set_estimate(agent_->estimate());
   // A peer that was ready to stop must know it after a restart: the others may have stopped.
-  const bool decisive = phase != before && saved_phase(phase) != SavedPhase::working;
+  const bool decisive =
+      members_.agreed_anew() || (phase != before && saved_phase(phase) != SavedPhase::working);
   if (now >= last_save_ + config_.checkpoint_seconds || decisive) save(now);
   links_.publish(own_heartbeat(now));
   last_beat_ = now;
   log_waiting(now);
   update_status(now);
-  if (config_.stay && phase != before && phase == v1::Member::STOPPED) write_agreement(now);
+  if (config_.stay && members_.agreed_anew()) write_agreement(now);
   if (now >= next_expiry_warning_) {
     next_expiry_warning_ = now + expiry_reminder_seconds;
     if (now > started_ + expiry_reminder_seconds) connections_.warn_of_expiry();
@@ -311,24 +336,25 @@ void PeerLoop::choose_pace() {
 }
 
 /// True if the residual has stayed below the tolerance for several heartbeats, and the peer has
-/// neighbours to agree with.
-bool PeerLoop::locally_converged() {
-  if (problem_.certifies()) return is_certified(monotonic_seconds());
+/// neighbours to agree with. Between two messages of slow links it is small at any point: it must
+/// stay so while answers to the newest messages arrive.
+bool PeerLoop::locally_converged(double now) {
+  if (problem_.certifies()) return is_certified(now);
   const bool below = worst_residual_since_heartbeat_ <= config_.training.tolerance &&
                      agent_->residual() <= config_.training.tolerance;
   worst_residual_since_heartbeat_ = 0;
   heartbeats_below_tolerance_ = below ? heartbeats_below_tolerance_ + 1 : 0;
+  if (heartbeats_below_tolerance_ <= 1) below_tolerance_at_ = now;
   const bool alone = agent_->neighbours().empty() && config_.members > 1;
-  return heartbeats_below_tolerance_ >= convergence_heartbeats && !alone;
+  return heartbeats_below_tolerance_ >= convergence_heartbeats &&
+         now >= below_tolerance_at_ + quiet_round_trips * round_trip_ && !alone;
 }
 
-/// The certificate counts exactly the members that signed gossip says are live.
+/// The certificate counts exactly the members that signed gossip says are live, with the data that
+/// they announce now.
 bool PeerLoop::is_certified(double now) const {
-  if (agent_->counted_members().empty()) return false;
-  std::vector<AgentId> live;
-  for (const std::string& name : members_.live(now)) live.push_back(AgentId{agent_number(name)});
-  std::ranges::sort(live);
-  return std::ranges::equal(live, agent_->counted_members());
+  const auto counted = agent_->counted_members();
+  return !counted.empty() && members_.are_exactly(counted, agent_->counted_data(), now);
 }
 
 std::optional<AnswerCertificate> PeerLoop::certificate() const {

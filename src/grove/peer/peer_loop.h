@@ -65,9 +65,12 @@ class PeerLoop {
   bool asked_to_stop() const;
   std::optional<PeerEnd> await_acceptances();
   std::optional<PeerOutcome> exchange_acceptances(double now);
+  Status request_retraining();
+  PeerEnd again_if_asked(PeerEnd end) const;
   bool weights_changed() const;
 
   // Activations and heartbeats.
+  bool wait_to_activate();
   void activate(double now);
   void release_memory();
   void log_events();
@@ -84,7 +87,7 @@ class PeerLoop {
   void log_waiting(double now);
   static std::vector<AwaitedMember> absent_only(std::vector<AwaitedMember> awaited);
   void choose_pace();
-  bool locally_converged();
+  bool locally_converged(double now);
   bool is_certified(double now) const;
   void follow_links(double now);
   void follow_membership(double now);
@@ -123,15 +126,18 @@ class PeerLoop {
   std::atomic<bool> stop_requested_ = false, leave_requested_ = false;
   mutable std::mutex status_mutex_;
   PeerStatus status_;
+  std::shared_ptr<PeerConfig> next_;  ///< not null: asked to train anew; guarded like the status
 
   std::optional<Checkpoint> checkpoint_;  ///< found at the start; the agent takes it
   WorkPace pace_{problem_.work};
   double wait_timeout_ = config_.wait_timeout_seconds;
   double last_activation_ = 0, last_trim_ = 0, next_heartbeat_ = 0, last_save_ = started_,
          saved_at_ = -1;
+  double round_trip_ = 0;  ///< the longest of the connected links, as of the last heartbeat
   double worst_residual_since_heartbeat_ = 0;
   int heartbeats_below_tolerance_ = 0;
-  int resets_ = 0;  ///< of the agent; those already logged
+  double below_tolerance_at_ = 0;  ///< time of the first of these heartbeats
+  int resets_ = 0;                 ///< of the agent; those already logged
   std::uint64_t below_tolerance_since_ = 0;
   std::uint64_t published_epoch_ = 0;
   std::size_t events_logged_ = 0;

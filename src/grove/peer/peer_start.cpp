@@ -57,6 +57,16 @@ MembersOptions members_options(const PeerConfig& config, const PeerProblem& prob
           .twin_seconds = std::max(1.0, 5 * config.heartbeat_seconds)};
 }
 
+/// Whether the file can be read, as training will read it.
+Status check_data_of(PeerConfig config) {
+  if (fits_formula(config)) {
+    const auto table = read_table(config.training.data, config.fit.table);
+    return table ? success() : Status(table.error());
+  }
+  const auto problem = load_problem(config);
+  return problem ? success() : Status(problem.error());
+}
+
 }  // namespace
 
 PeerLoop::PeerLoop(PeerConfig config, PeerProblem problem, Security security,
@@ -79,7 +89,8 @@ PeerLoop::PeerLoop(PeerConfig config, PeerProblem problem, Security security,
                    std::move(security.identity),
                    {.status_json = [this] { return to_json(status()).dump(); },
                     .stop = [this] { stop_requested_ = true; },
-                    .leave = [this] { leave_requested_ = true; }}) {
+                    .leave = [this] { leave_requested_ = true; },
+                    .retrain = [this] { return request_retraining(); }}) {
   status_.name = config_.name;
   problem_.prepare_sums(announced_data(problem_, signer_.get()));
 }
@@ -199,5 +210,17 @@ bool PeerLoop::all_connected() const {
 }
 
 bool PeerLoop::asked_to_stop() const { return stop_requested_ || hooks_.interrupted(); }
+
+/// The peer goes on as before where the new configuration is none.
+Status PeerLoop::request_retraining() {
+  if (!hooks_.reload) return Error{"retrain", "this peer has no files to read again"};
+  auto next = hooks_.reload();
+  if (!next) return next.error();
+  if (Status status = check_data_of(**next); !status) return status;
+  const std::lock_guard lock(status_mutex_);
+  next_ = std::move(*next);
+  stop_requested_ = true;
+  return success();
+}
 
 }  // namespace grove::peer

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
 
 #include "grove/peer/clock.h"
@@ -80,6 +81,30 @@ TEST(Dialing, AnAddressWhereSomeoneElseAnswersNeverConnects) {
   ASSERT_TRUE(eventually([&] { return a.log->has("not connected peer=b"); })) << a.log->text();
   EXPECT_EQ(a.link("b").counts.sessions, 0u);
   EXPECT_TRUE(impostor.link_table.statuses().empty());
+}
+
+/// Refuses everybody, with text that would clear a terminal and forge a line of the log.
+class Rude final : public v1::Peer::Service {
+ public:
+  grpc::Status Link(grpc::ServerContext*,
+                    grpc::ServerReaderWriter<v1::Envelope, v1::Envelope>*) override {
+    return {grpc::StatusCode::FAILED_PRECONDITION, "no\x1b[2J\n2026-01-01 info forged"};
+  }
+};
+
+TEST(Dialing, TextOfTheOtherEndIsCleanedBeforeItIsLogged) {
+  Rude rude;
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", server_credentials(identity_of("b")), &port);
+  builder.RegisterService(&rude);
+  const auto server = builder.BuildAndStart();
+  Endpoint a("a");
+  a.dial("b", "127.0.0.1:" + std::to_string(port));
+  ASSERT_TRUE(eventually([&] { return a.log->has("no?[2J?2026-01-01 info forged"); }))
+      << a.log->text();
+  EXPECT_FALSE(a.log->has("\x1b"));
+  server->Shutdown();
 }
 
 TEST_F(Rejects, ASecondSessionOfTheSameName) {

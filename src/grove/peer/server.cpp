@@ -67,6 +67,16 @@ class Server::Service final : public v1::Peer::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status Retrain(grpc::ServerContext* context, const v1::RetrainRequest*,
+                       v1::RetrainReply*) override {
+    if (secure_ && !certified(*context, operator_name) && !certified(*context, name_))
+      return {grpc::StatusCode::PERMISSION_DENIED,
+              "only the operator and the peer itself may ask it to train anew"};
+    if (const auto accepted = handlers_.retrain(); !accepted)
+      return {grpc::StatusCode::FAILED_PRECONDITION, printable(accepted.error().text())};
+    return grpc::Status::OK;
+  }
+
  private:
   /// Counts a stream of the name until its hello has arrived.
   class Waiting {

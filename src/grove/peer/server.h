@@ -29,6 +29,9 @@ struct ServerHandlers {
   std::function<std::string()> status_json;
   std::function<void()> stop;
   std::function<void()> leave = [] {};
+  std::function<Status()> retrain = [] {
+    return Status(Error{"retrain", "has not begun to train"});
+  };
 };
 
 /// Serves neighbours' links, status requests and the operator.

@@ -21,7 +21,7 @@ std::optional<PeerEnd> PeerLoop::await_acceptances() {
     const double now = monotonic_seconds();
     waiting_ = fmt::format("the acceptance of {}", fmt::join(missing, ", "));
     if (waiting_log_.is_due(waiting_, now)) hooks_.log->info("waiting for {}", waiting_);
-    if (const auto outcome = exchange_acceptances(now)) return PeerEnd{*outcome};
+    if (const auto outcome = exchange_acceptances(now)) return again_if_asked({*outcome});
     std::this_thread::sleep_for(std::chrono::duration<double>(config_.heartbeat_seconds));
   }
   hooks_.log->info("all members have accepted study=\"{}\"", config_.acceptances->study_id());
