@@ -229,6 +229,30 @@ TEST(Fit, NamesWhatIsSeparated) {
   EXPECT_NE(error_of(zeros).find("along p[T.b]"), std::string::npos) << error_of(zeros);
 }
 
+/// One event among 500 rows at x = 0: the rate there is small, but estimable.
+std::string rare_events(int site) {
+  std::string text = "y,x\n";
+  for (int row = 0; row < 500; ++row)
+    text += fmt::format("{},{}\n", row % 2 == 0 ? (row == 8 && site == 0) : row % 7, row % 2);
+  return text;
+}
+
+// By every method, however far it comes before the loss fades into rounding. Rare
+// events are no separation.
+TEST(Fit, NamesWhatIsSeparatedAfterAnyMethod) {
+  for (const Method method : {Method::automatic, Method::druid_vl}) {
+    Config config = usual();
+    config.method = method;
+    const auto separated =
+        fit_tables("y ~ p + x", {"y,p,x\n1,a,1\n2,a,2\n1,a,4\n", "y,p,x\n0,b,2\n0,b,1\n0,b,5\n"},
+                   "poisson", {}, config);
+    EXPECT_NE(error_of(separated).find("along p[T.b]"), std::string::npos) << error_of(separated);
+    const auto rare = fit_tables("y ~ x", {rare_events(0), rare_events(1)}, "poisson", {}, config);
+    ASSERT_EQ(error_of(rare), "");
+    EXPECT_NEAR(rare->model.inference.table[0].estimate, std::log(1.0 / 500), 1e-9);
+  }
+}
+
 TEST(Fit, NamesCollinearAndConstantColumns) {
   const auto twice = fit_tables(
       "y ~ x + z + u", {"y,x,z,u\n1,1,2,3\n2,2,4,1\n", "y,x,z,u\n3,5,10,2\n0,4,8,7\n9,1,2,4\n"},

@@ -48,8 +48,8 @@ std::string roff(std::string text) {
 
 std::string man_page(const std::vector<Command>& commands) {
   std::string text = fmt::format(
-      ".TH GROVE 1 \"\" \"grove {}\" \"User commands\"\n.SH NAME\ngrove \\- train a model across "
-      "unequal machines, with no server, where the data lies\n.SH SYNOPSIS\n.B grove\n.I "
+      ".TH GROVE 1 \"\" \"grove {}\" \"User commands\"\n.SH NAME\ngrove \\- train one model over "
+      "machines that keep their rows\n.SH SYNOPSIS\n.B grove\n.I "
       "COMMAND\n[options]\n",
       version);
   for (const Command& command : commands) {

@@ -35,6 +35,11 @@ struct FitSettings {
   bool chooses() const { return path > 0 || folds > 0; }
 };
 
+/// The method that ran, where `auto` chose it.
+std::string method_name(const RunRecord& record) {
+  return record.config.value("method", std::string());
+}
+
 /// All that a fit has found.
 struct FitResults {
   Fit fit;
@@ -165,7 +170,7 @@ Status draw_results(const FitSettings& settings, const FitData& data, const FitR
   }
   Outputs curves = settings.outputs;
   curves.csv.clear();
-  return write_convergence(curves, {{settings.config.method.name(), {results.fit.record}}});
+  return write_convergence(curves, {{method_name(results.fit.record), {results.fit.record}}});
 }
 
 /// The record with the table and the sites of the model.
@@ -205,8 +210,8 @@ Status write_outputs(const FitSettings& settings, const FitData& data, const Fit
   if (!outputs.csv.empty()) {
     Outputs trace = outputs;
     trace.plot.clear();
-    const std::string name = settings.config.method.name();
-    if (Status status = write_convergence(trace, {{name, {results.fit.record}}}); !status)
+    const RunRecord& run = results.fit.record;
+    if (Status status = write_convergence(trace, {{method_name(run), {run}}}); !status)
       return status;
   }
   return outputs.plot.empty() ? success() : draw_results(settings, data, results);

@@ -91,8 +91,7 @@ std::vector<Command> every_command() {
 
 int run_program(int argc, char** argv) {
   CLI::App program{
-      "Grove trains a model across unequal machines, with no server and no data "
-      "leaving them."};
+      "Grove trains one model over machines that keep their rows. There is no server."};
   program.set_version_flag("--version", std::string("grove ") + grove::version);
   program.require_subcommand(1);
   std::vector<Command> commands = own_commands();

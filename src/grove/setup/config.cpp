@@ -184,7 +184,7 @@ Option agents_option(Config& config) {
 /// The help has one line for every registered method.
 Option method_option(Method& target, const Registry& registry) {
   std::vector<std::pair<std::string, Method>> choices;
-  std::string help = "(druid-vl)";
+  std::string help = fmt::format("({})", target.name());
   for (const Method& method : registry.methods) {
     choices.emplace_back(method.name(), method);
     help += fmt::format("\n{}: {}", method.name(), method.help());

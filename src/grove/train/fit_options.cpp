@@ -70,6 +70,7 @@ constexpr std::array decided_by_fit{"data",      "shards",    "label-column", "l
 
 Config default_fit_config() {
   Config config;
+  config.method = Method::automatic;
   config.no_reference = true;
   config.weighting = Weighting::sample;
   return config;

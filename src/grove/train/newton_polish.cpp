@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
 
 namespace grove {
 namespace {
@@ -45,6 +46,7 @@ class Polisher {
       best = std::min(best, result_.decrement);
       if (!move(result_.decrement <= 1e-14 * start)) break;
     }
+    if (!result_.separating) note_faded_direction();
     return std::move(result_);
   }
 
@@ -75,6 +77,33 @@ class Polisher {
     before_ = result_.decrement;
     fading_steps_ = fading ? fading_steps_ + 1 : 0;
     return fading_steps_ >= 5;
+  }
+
+  /// Where next to nothing is left of the curvature that f had at zero along a direction, and f
+  /// does not grow far along it, there is no minimizer: an exponential loss has faded into
+  /// rounding. Collinear columns have no curvature at zero either.
+  void note_faded_direction() {
+    constexpr Index most = 500;  // coefficients: the decomposition is cubic
+    constexpr double flat = 1e-10, faded = 1e-8, far = 30;
+    const Index count = result_.x.size();
+    if (static_cast<Index>(free_.size()) != count || count > most) return;
+    value_ = evaluate();  // the last Hessian may be that of a refused step
+    Matrix usual;
+    f_.evaluate(Vector::Zero(count), Batch::all(), nullptr, &usual, scratch_);
+    const Vector scale = usual.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse();
+    const auto scaled = [&](const Matrix& hessian) -> Matrix {
+      return scale.asDiagonal() * hessian * scale.asDiagonal() +
+             flat * Matrix::Identity(count, count);
+    };
+    const Eigen::GeneralizedSelfAdjointEigenSolver<Matrix> left(scaled(hessian_), scaled(usual));
+    if (left.info() != Eigen::Success || !(left.eigenvalues()[0] <= faded)) return;
+    const Vector direction = scale.cwiseProduct(left.eigenvectors().col(0));
+    for (const double length : {far, -far})
+      if (total(result_.x + length * direction) <= value_ + 1e-10 * std::abs(value_)) {
+        result_.converged = false;
+        result_.separating = true;
+        result_.last_step = length * direction;
+      }
   }
 
   /// Newton's step over the free coordinates.
