@@ -11,6 +11,7 @@
 #include "grove/base/text.h"
 #include "grove/methods/private_newton.h"
 #include "grove/methods/tree_newton.h"
+#include "grove/network/link_subset.h"
 #include "grove/network/spectrum.h"
 #include "grove/schedule/machine_options.h"
 #include "grove/setup/local_steps_policy.h"
@@ -394,9 +395,35 @@ MethodChoice choose_method(const Config& config, const Instance& instance) {
                       instance.dimension(), rounds)};
 }
 
+/// Whether the links will have matrix weights, which cost more than the vectors of a round.
+static bool has_matrix_weights(Config config, const Instance& instance) {
+  if (config.method == Method::automatic) config.method = choose_method(config, instance).method;
+  if (!can_publish_weights(config)) return false;
+  if (!config.penalty.is_auto()) return config.penalty.published_form() != nullptr;
+  return automatic_weight_form(config, instance.dimension()).has_value();
+}
+
+std::optional<std::string> choose_links(const Config& config, Instance& instance) {
+  const bool reduces =
+      config.links == LinkChoice::sparse ||
+      (config.links == LinkChoice::automatic && has_matrix_weights(config, instance));
+  if (!reduces) return std::nullopt;
+  const std::size_t given = instance.graph.edges().size();
+  auto subset = sparse_subset(instance.graph, config.seed);
+  if (!subset) return std::nullopt;
+  instance.graph = std::move(*subset);
+  const std::size_t used = instance.graph.edges().size();
+  instance.unused_links = given - used;
+  return fmt::format(
+      "{} of the graph's {} links are used, about {} for each agent (--links all: "
+      "every one)",
+      used, given, subset_degree);
+}
+
 Result<MethodSetup> set_up_method(const Config& given, const Instance& instance) {
   MethodSetup setup{.resolved = given};
   Config& config = setup.resolved;
+  config.links = instance.unused_links > 0 ? LinkChoice::sparse : LinkChoice::all;
   if (config.method == Method::automatic) {
     MethodChoice choice = choose_method(config, instance);
     config.method = choice.method;
