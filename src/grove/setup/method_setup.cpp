@@ -100,6 +100,10 @@ DruidOptions druid_options(const Config& config, const Instance& instance, Agent
           .solver = solver_of(config)};
 }
 
+/// With l1, coefficients above which --penalty auto is sparse: full weights end there, and low-rank
+/// ones take ten times the rounds or more.
+constexpr Index largest_matrix_with_l1 = 1000;
+
 constexpr Index largest_full_weight = 16'000;  ///< coefficients; a weight is then 0.5 GB on a link
 
 bool is_automatic(const WorkSpec& work) { return work.meaning() && work.meaning()->automatic; }
@@ -199,8 +203,11 @@ double weight_bytes(LinkWeightForm form, const Instance& instance) {
 void settle_penalty(Config& config, const Instance& instance, std::vector<std::string>& notes) {
   constexpr double most_bytes = 1e9;  // in all; graphs with a hundred links an agent come here
   auto form = automatic_weight_form(config, instance.dimension());
-  if (form && form->shape == LinkWeightShape::sparse && !instance.own_objective().restricts())
+  if (form && form->shape == LinkWeightShape::sparse && !instance.own_objective().restricts()) {
     form = std::nullopt;
+    if (instance.dimension() <= largest_with_matrices)
+      form = automatic_form(instance.dimension(), config.l1 > 0);
+  }
   if (!form) {
     config.penalty = automatic_scalar_penalty(*instance.mean, instance.start(), instance.graph);
     return;
@@ -368,11 +375,13 @@ void write_back(const MethodSetup& setup, Config& config) {
 
 std::optional<LinkWeightForm> automatic_weight_form(const Config& config, Index dimension) {
   if (!can_publish_weights(config)) return std::nullopt;
-  if (dimension <= largest_with_matrices) return automatic_form(dimension, config.l1 > 0);
   const bool separable = !config.regularizer || config.regularizer->term->separable();
-  if (!separable || config.theta_penalty || config.sampling != SamplingKind::full)
-    return std::nullopt;
-  return LinkWeightForm{LinkWeightShape::sparse};
+  const bool can_be_sparse =
+      separable && !config.theta_penalty && config.sampling == SamplingKind::full;
+  const Index most = config.l1 > 0 ? largest_matrix_with_l1 : largest_with_matrices;
+  if (can_be_sparse && dimension > most) return LinkWeightForm{LinkWeightShape::sparse};
+  if (dimension <= largest_with_matrices) return automatic_form(dimension, config.l1 > 0);
+  return std::nullopt;
 }
 
 MethodChoice choose_method(const Config& config, const Instance& instance) {

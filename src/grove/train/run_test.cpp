@@ -293,6 +293,7 @@ TEST(Run, UsesASparseSubsetOfADenseGraph) {
   Config config = small();
   config.agents = 30;
   config.graph = "complete";
+  config.penalty = {};
   config.tolerance = 1e-8;
   const auto sparse = run(config);
   config.links = LinkChoice::all;
