@@ -318,6 +318,7 @@ Result<TheoryReport> examine(Config config, const PreparedProblem& problem, cons
 }
 
 Result<TheoryReport> examine(Config config, const RunHooks& hooks) {
+  if (config.links == LinkChoice::automatic) config.links = LinkChoice::all;
   const auto problem = prepare(config);
   if (!problem) return problem.error();
   return examine(std::move(config), *problem, hooks);

@@ -283,7 +283,8 @@ Result<int> compare(CompareSettings& settings) {
 
 Command compare_command() {
   auto settings = std::make_shared<CompareSettings>();
-  settings->config.safeguard = false;  // a comparison shows what the methods do by themselves
+  settings->config.safeguard = false;        // a comparison shows what the methods do by themselves
+  settings->config.links = LinkChoice::all;  // and all of them on one graph
   Command command{.name = "compare",
                   .summary = "run several methods on the same problem",
                   .positionals = {{"data"}},

@@ -36,6 +36,7 @@ Result<int> theory(const TheorySettings& settings) {
 
 Command theory_command() {
   auto settings = std::make_shared<TheorySettings>();
+  settings->config.links = LinkChoice::all;
   Command command{.name = "theory",
                   .summary = theory_summary,
                   .positionals = {{"data"}},

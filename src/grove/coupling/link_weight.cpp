@@ -5,8 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include <Eigen/Eigenvalues>
-
+#include "grove/coupling/largest_eigenpairs.h"
 #include "grove/coupling/sparse_weight.h"
 #include "grove/problem/symmetric.h"
 
@@ -88,19 +87,27 @@ void LinkWeight::set_full(const Matrix& matrix) {
       *out++ = static_cast<float>(factors[row] * matrix(row, column) * factors[column]);
 }
 
+/// Logarithm of the determinant; not a number where the matrix is not positive definite.
+double log_determinant(Matrix lower) {
+  if (!factorize_cholesky(lower)) return std::nan("");
+  return 2 * lower.diagonal().array().log().sum();
+}
+
 /// Keeps the largest eigenpairs and replaces the rest of the spectrum by its geometric mean.
 void LinkWeight::set_low_rank(const Matrix& matrix) {
   const Index rank = form_.rank, rest = dimension_ - rank;
   assert(0 < rank && rank <= dimension_);
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(matrix);  // increasing eigenvalues
-  const double base = rest > 0 ? std::exp(eigen.eigenvalues().head(rest).array().log().mean())
-                               : eigen.eigenvalues()[0];
+  const Eigenpairs kept = largest_eigenpairs(matrix, rank);
+  double base = kept.values[0];
+  if (rest > 0) {
+    const double others = log_determinant(matrix) - kept.values.array().log().sum();
+    if (const double mean = std::exp(others / static_cast<double>(rest)); mean < base) base = mean;
+  }
   float* out = numbers_.data();
   *out++ = within_range(base);
-  for (Index k = 0; k < rank; ++k) *out++ = within_range(eigen.eigenvalues()[rest + k]);
+  for (Index k = 0; k < rank; ++k) *out++ = within_range(kept.values[k]);
   for (Index k = 0; k < rank; ++k)
-    for (Index row = 0; row < dimension_; ++row)
-      *out++ = static_cast<float>(eigen.eigenvectors()(row, rest + k));
+    for (Index row = 0; row < dimension_; ++row) *out++ = static_cast<float>(kept.vectors(row, k));
 }
 
 std::optional<LinkWeight> LinkWeight::from_numbers(LinkWeightForm form, Index dimension,

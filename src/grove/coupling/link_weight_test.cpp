@@ -142,5 +142,32 @@ TEST(LinkWeight, LowRankReplacesTheRestByItsGeometricMean) {
   EXPECT_LT((kept - Matrix(Vector{{rest, rest, rest, 100}}.asDiagonal())).norm(), 1e-5);
 }
 
+// Q diag(l) Q' with a reflection Q = I - 2 v v' / v'v, l_k = k^2 for the last three and 1 / k for
+// the others, of which two are equal: in 200 dimensions the Krylov space has 28.
+TEST(LinkWeight, LowRankIsTheSameInManyDimensions) {
+  constexpr Index dimension = 200, rank = 3;
+  Vector values(dimension), kept_values = Vector::Zero(dimension), v(dimension);
+  double log_sum = 0;
+  for (Index k = 0; k < dimension; ++k) {
+    v[k] = std::sin(1.0 + static_cast<double>(k));
+    const bool largest = k >= dimension - rank;
+    const auto number = static_cast<double>(k + 1);
+    values[k] = largest ? number * number : 1 / std::max(2.0, number);
+    if (!largest) log_sum += std::log(values[k]);
+  }
+  values[dimension - 2] = values[dimension - 1];  // an eigenspace of two dimensions
+  kept_values.setConstant(std::exp(log_sum / (dimension - rank)));
+  kept_values.tail(rank) = values.tail(rank);
+  const Matrix reflection =
+      Matrix::Identity(dimension, dimension) - 2 / v.squaredNorm() * (v * v.transpose());
+  const Matrix matrix = reflection * values.asDiagonal() * reflection;
+  const Matrix expected = reflection * kept_values.asDiagonal() * reflection;
+  const LinkWeight weight({LinkWeightShape::low_rank, rank}, matrix);
+  EXPECT_LT((dense(weight, dimension) - expected).norm(), 1e-6 * expected.norm());
+  EXPECT_TRUE(weight.is_positive_definite());
+  EXPECT_NEAR(std::log(static_cast<double>(weight.numbers()[0])), log_sum / (dimension - rank),
+              1e-5);
+}
+
 }  // namespace
 }  // namespace grove

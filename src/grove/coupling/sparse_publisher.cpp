@@ -141,8 +141,12 @@ void SparsePublisher::blend(const SparseWeightInputs& inputs, Candidate& own) co
     own.diagonal[k] = (1 - publishing::blend) * own.diagonal[k] + share * sum;
   }
   if (own.support.empty()) return;
+  // Where the agent has no data, its Hessian is that of l2. Such a weight lets coefficients that l1
+  // has just released move far (docs/measurements/wide.md).
+  const double without_data = inputs.hessian_diagonal.minCoeff();
   for (const std::uint32_t k : own.support)
-    if (inputs.hessian_diagonal[k] > 0 || !with_block.empty()) own.diagonal[k] = unblended[k];
+    if (inputs.hessian_diagonal[k] > without_data || !with_block.empty())
+      own.diagonal[k] = unblended[k];
   if (with_block.empty()) return;
   own.block *= 1 - publishing::blend;
   Matrix others = Matrix::Zero(own.block.rows(), own.block.cols());

@@ -10,6 +10,7 @@
 #include "grove/data/dataset.h"
 #include "grove/data/labels.h"
 #include "grove/methods/tree_newton.h"
+#include "grove/network/link_subset.h"
 #include "grove/network/topology.h"
 #include "grove/peer/certificates.h"
 #include "grove/peer/disclosure.h"
@@ -45,8 +46,17 @@ struct Plan {
   std::string address(std::size_t agent) const { return fmt::format("127.0.0.1:{}", ports[agent]); }
 };
 
-Result<Plan> make_plan(const Config& config) {
+/// Peers keep all links unless told otherwise: a network with more of them survives more failures.
+Result<Graph> make_links(const Config& config) {
   auto graph = make_graph(config.graph, config.agents, config.seed);
+  if (!graph || config.links != LinkChoice::sparse) return graph;
+  auto subset = sparse_subset(*graph, config.seed);
+  if (!subset) return graph;
+  return std::move(*subset);
+}
+
+Result<Plan> make_plan(const Config& config) {
+  auto graph = make_links(config);
   if (!graph) return graph.error();
   auto work = make_work_loads(config.work, config.agents, config.seed);
   if (!work) return work.error();
@@ -98,7 +108,7 @@ Result<Plan> make_fit_plan(LayoutOptions& options) {
   config.agents_given = true;
   const auto data = make_fit_data(options.fit, config, tables);
   if (!data) return data.error();
-  auto graph = make_graph(config.graph, config.agents, config.seed);
+  auto graph = make_links(config);
   if (!graph) return graph.error();
   auto work = make_work_loads(config.work, config.agents, config.seed);
   if (!work) return work.error();

@@ -185,6 +185,25 @@ TEST(PeerNetwork, TenPeersReachTheCentralizedOptimum) {
     EXPECT_LT(relative_error(network.model(k), optimum), 1e-6) << "peer " << k;
 }
 
+// 2,500 features of which a row has 25: `auto` is sparse link weights here. Rows are 300, so that
+// no shard sees all features.
+TEST(PeerNetwork, PeersTrainManySparseCoefficients) {
+  Config config;
+  config.data = "synthetic:gaussian,samples=300,features=2500,density=0.01";
+  config.agents = 3;
+  config.graph = "path";
+  config.l1 = 5e-3;
+  const Network network(config);
+  std::vector<std::unique_ptr<LivePeer>> peers;
+  for (std::size_t k = 0; k < 3; ++k)
+    peers.push_back(std::make_unique<LivePeer>(network.config(k)));
+  for (auto& peer : peers) ASSERT_TRUE(peer->converged()) << peer->log();
+  const Vector optimum = network.optimum();
+  ASSERT_GT((optimum.array() != 0).count(), 20);
+  for (std::size_t k = 0; k < 3; ++k)
+    EXPECT_LT(relative_error(network.model(k), optimum), 1e-6) << "peer " << k;
+}
+
 /// The optimum of the mean over some of the peers' shards.
 Vector optimum_over(const Network& network, const std::vector<std::size_t>& members) {
   std::vector<PeerProblem> problems;

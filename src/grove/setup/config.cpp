@@ -224,6 +224,14 @@ void add_problem_options(Config& config, const Registry& registry, std::vector<O
                                  "how samples reach agents (even)", data},
                                 config.partition));
   options.push_back(graph_option(config.graph, registry));
+  options.push_back(choice_option<LinkChoice>(
+      {"links", "",
+       "links of the graph that agents use: all, or a sparse connected subset of a graph with more "
+       "than 12 links an agent (auto: sparse for druid-vl with matrix weights, but not between "
+       "peers; all otherwise)",
+       data},
+      config.links,
+      {{"auto", LinkChoice::automatic}, {"all", LinkChoice::all}, {"sparse", LinkChoice::sparse}}));
   options.push_back(
       count_option({"regularizer-agent", "Q",
                     "agent that applies the regularizer where one agent does (0)", data},

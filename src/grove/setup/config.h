@@ -24,6 +24,8 @@ namespace grove {
 
 enum class Weighting { agent, sample };
 enum class SamplingKind { full, minibatch, variance_reduced, adaptive };
+/// Which links of the graph agents use: all, or of a dense graph a sparse subset.
+enum class LinkChoice { automatic, all, sparse };
 enum class RuntimeKind { simulator, mpi };
 
 /// Bounds on every regularized coefficient: an indicator in r.
@@ -58,6 +60,7 @@ struct NetworkOptions {
   std::uint64_t agents = 10;
   bool agents_given = false;  ///< if not, a cluster runs one agent per process
   GraphSpec graph = "erdos-renyi:0.3";
+  LinkChoice links = LinkChoice::automatic;
   std::uint64_t regularizer_agent = 0;  ///< q: applies r where one agent does
 };
 

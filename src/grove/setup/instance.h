@@ -22,6 +22,7 @@ constexpr Index largest_with_matrices = 2000;
 /// A problem laid out on a network: what the agents of any method are made from.
 struct Instance {
   Graph graph;
+  std::size_t unused_links = 0;   ///< of the graph that was asked for, which was denser
   std::optional<AgentRange> own;  ///< the agents of this process, in a cluster; otherwise all
   std::vector<std::shared_ptr<const Objective>> objectives;  ///< f_i
   std::shared_ptr<const Objective> mean;                     ///< (1/n) sum f_i

@@ -11,6 +11,7 @@
 #include "grove/base/text.h"
 #include "grove/methods/private_newton.h"
 #include "grove/methods/tree_newton.h"
+#include "grove/network/link_subset.h"
 #include "grove/network/spectrum.h"
 #include "grove/schedule/machine_options.h"
 #include "grove/setup/local_steps_policy.h"
@@ -98,6 +99,10 @@ DruidOptions druid_options(const Config& config, const Instance& instance, Agent
           .local_model = config.local_model,
           .solver = solver_of(config)};
 }
+
+/// With l1, coefficients above which --penalty auto is sparse: full weights end there, and low-rank
+/// ones take ten times the rounds or more.
+constexpr Index largest_matrix_with_l1 = 1000;
 
 constexpr Index largest_full_weight = 16'000;  ///< coefficients; a weight is then 0.5 GB on a link
 
@@ -198,8 +203,11 @@ double weight_bytes(LinkWeightForm form, const Instance& instance) {
 void settle_penalty(Config& config, const Instance& instance, std::vector<std::string>& notes) {
   constexpr double most_bytes = 1e9;  // in all; graphs with a hundred links an agent come here
   auto form = automatic_weight_form(config, instance.dimension());
-  if (form && form->shape == LinkWeightShape::sparse && !instance.own_objective().restricts())
+  if (form && form->shape == LinkWeightShape::sparse && !instance.own_objective().restricts()) {
     form = std::nullopt;
+    if (instance.dimension() <= largest_with_matrices)
+      form = automatic_form(instance.dimension(), config.l1 > 0);
+  }
   if (!form) {
     config.penalty = automatic_scalar_penalty(*instance.mean, instance.start(), instance.graph);
     return;
@@ -367,11 +375,13 @@ void write_back(const MethodSetup& setup, Config& config) {
 
 std::optional<LinkWeightForm> automatic_weight_form(const Config& config, Index dimension) {
   if (!can_publish_weights(config)) return std::nullopt;
-  if (dimension <= largest_with_matrices) return automatic_form(dimension, config.l1 > 0);
   const bool separable = !config.regularizer || config.regularizer->term->separable();
-  if (!separable || config.theta_penalty || config.sampling != SamplingKind::full)
-    return std::nullopt;
-  return LinkWeightForm{LinkWeightShape::sparse};
+  const bool can_be_sparse =
+      separable && !config.theta_penalty && config.sampling == SamplingKind::full;
+  const Index most = config.l1 > 0 ? largest_matrix_with_l1 : largest_with_matrices;
+  if (can_be_sparse && dimension > most) return LinkWeightForm{LinkWeightShape::sparse};
+  if (dimension <= largest_with_matrices) return automatic_form(dimension, config.l1 > 0);
+  return std::nullopt;
 }
 
 MethodChoice choose_method(const Config& config, const Instance& instance) {
@@ -394,9 +404,35 @@ MethodChoice choose_method(const Config& config, const Instance& instance) {
                       instance.dimension(), rounds)};
 }
 
+/// Whether the links will have matrix weights, which cost more than the vectors of a round.
+static bool has_matrix_weights(Config config, const Instance& instance) {
+  if (config.method == Method::automatic) config.method = choose_method(config, instance).method;
+  if (!can_publish_weights(config)) return false;
+  if (!config.penalty.is_auto()) return config.penalty.published_form() != nullptr;
+  return automatic_weight_form(config, instance.dimension()).has_value();
+}
+
+std::optional<std::string> choose_links(const Config& config, Instance& instance) {
+  const bool reduces =
+      config.links == LinkChoice::sparse ||
+      (config.links == LinkChoice::automatic && has_matrix_weights(config, instance));
+  if (!reduces) return std::nullopt;
+  const std::size_t given = instance.graph.edges().size();
+  auto subset = sparse_subset(instance.graph, config.seed);
+  if (!subset) return std::nullopt;
+  instance.graph = std::move(*subset);
+  const std::size_t used = instance.graph.edges().size();
+  instance.unused_links = given - used;
+  return fmt::format(
+      "{} of the graph's {} links are used, about {} for each agent (--links all: "
+      "every one)",
+      used, given, subset_degree);
+}
+
 Result<MethodSetup> set_up_method(const Config& given, const Instance& instance) {
   MethodSetup setup{.resolved = given};
   Config& config = setup.resolved;
+  config.links = instance.unused_links > 0 ? LinkChoice::sparse : LinkChoice::all;
   if (config.method == Method::automatic) {
     MethodChoice choice = choose_method(config, instance);
     config.method = choice.method;

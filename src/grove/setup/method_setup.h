@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,10 @@ struct MethodChoice {
   std::string reason;
 };
 MethodChoice choose_method(const Config& config, const Instance& instance);
+
+/// Reduces the graph to the links that agents use (--links), and says so where it does. All
+/// processes of a cluster choose the same links.
+std::optional<std::string> choose_links(const Config& config, Instance& instance);
 
 /// Derives the settings that were not given.
 Result<MethodSetup> set_up_method(const Config& config, const Instance& instance);

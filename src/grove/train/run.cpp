@@ -395,6 +395,7 @@ Result<PreparedProblem> prepare(const Config& config, Cluster* cluster) {
 Result<PreparedProblem> prepare(const Config& config, Instance instance) {
   if (Status status = check_start(config, instance); !status) return status.error();
   PreparedProblem problem{.instance = std::move(instance), .reference = {}, .notes = {}};
+  if (auto note = choose_links(config, problem.instance)) problem.notes.push_back(std::move(*note));
   if (config.no_reference) return problem;
   const Instance& laid_out = problem.instance;
   auto reference = solve_reference(*laid_out.scaled(laid_out.mean), laid_out.scaled_regularizer());

@@ -287,6 +287,52 @@ TEST(Run, BadInputNamesTheFlag) {
   EXPECT_EQ(crowded.error().where, "--agents");
 }
 
+// 30 agents that all have links to all others: 435 links, of which eight an agent are 120. Both
+// runs have the same optimum, which the centralized reference solver finds.
+TEST(Run, UsesASparseSubsetOfADenseGraph) {
+  Config config = small();
+  config.agents = 30;
+  config.graph = "complete";
+  config.penalty = {};
+  config.tolerance = 1e-8;
+  const auto sparse = run(config);
+  config.links = LinkChoice::all;
+  const auto all = run(config);
+  ASSERT_TRUE(sparse && all);
+  EXPECT_EQ(all->problem.edges, 435u);
+  EXPECT_TRUE(all->notes.empty());
+  EXPECT_NEAR(static_cast<double>(sparse->problem.edges), 120, 6);
+  ASSERT_EQ(sparse->notes.size(), 1u);
+  EXPECT_TRUE(mentions(sparse->notes[0], "of the graph's 435 links are used")) << sparse->notes[0];
+  EXPECT_EQ(sparse->config.at("links"), "sparse");
+  EXPECT_EQ(all->config.at("links"), "all");
+  EXPECT_EQ(sparse->outcome.status, RunStatus::converged);
+  EXPECT_NEAR(sparse->objective, all->objective, 1e-8 * all->objective);
+  EXPECT_LT(2 * sparse->trace.back().cost.bytes_sent, all->trace.back().cost.bytes_sent);
+}
+
+TEST(Run, KeepsAllLinksOfADenseGraphForOtherMethods) {
+  const auto edges_with = [](Method method, PenaltySpec penalty, LinkChoice links) {
+    Config config = small();
+    config.agents = 30;
+    config.graph = "complete";
+    config.rounds = 1;
+    config.method = method;
+    config.penalty = penalty;
+    config.links = links;
+    return run(config)->problem.edges;
+  };
+  using enum LinkChoice;
+  EXPECT_EQ(edges_with(Method::nids, {}, automatic), 435u);
+  EXPECT_EQ(edges_with(Method::tree_newton, {}, automatic), 435u);
+  EXPECT_EQ(edges_with(Method::automatic, {}, automatic), 435u);  // tree-newton
+  EXPECT_EQ(edges_with(Method::druid_vl, 1e-3, automatic), 435u);
+  EXPECT_LT(edges_with(Method::nids, {}, sparse), 130u);
+  EXPECT_LT(edges_with(Method::druid_vl, 1e-3, sparse), 130u);
+  EXPECT_LT(edges_with(Method::druid_vl, LinkWeightForm{LinkWeightShape::diagonal}, automatic),
+            130u);
+}
+
 TEST(Run, SaysWhichOptionsHaveNoEffect) {
   const auto notes_with = [](auto change) {
     Config config = small();
