@@ -68,6 +68,7 @@ Command summary_command();
 Command compare_command();
 Command predict_command();
 Command plot_command();
+Command export_command();
 Command data_command();
 Command reproduce_command();
 Command theory_command();

@@ -79,7 +79,8 @@ std::map<std::string, std::string> given_options(const Filled& filled) {
 std::vector<Command> own_commands() {
   return {grove::app::train_command(),   grove::app::fit_command(),
           grove::app::summary_command(), grove::app::predict_command(),
-          grove::app::compare_command(), grove::app::plot_command()};
+          grove::app::compare_command(), grove::app::plot_command(),
+          grove::app::export_command()};
 }
 
 std::vector<Command> every_command() {

@@ -145,9 +145,15 @@ std::vector<PeerAnswer> shown_answers(const Layout& layout, const std::vector<js
 int init(const NetworkSettings& settings) {
   const auto layout = peer::make_layout(settings.layout);
   if (!layout) return fail(layout.error());
-  if (!settings.outputs.quiet)
+  if (settings.outputs.quiet) return ok;
+  if (settings.layout.hosts.empty())
     fmt::print("Wrote {} peers to {}. Start them with: grove network up {}\n", layout->peers.size(),
                settings.layout.out, settings.layout.out);
+  else
+    fmt::print(
+        "Wrote {0} peers to {1}. Give each host its folder, such as {1}/{2}, and start there: "
+        "grove peer --config peer.toml\n",
+        layout->peers.size(), settings.layout.out, layout->peers.front().name);
   return ok;
 }
 

@@ -7,6 +7,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include "command.h"
+#include "grove/peer/json_log.h"
 #include "grove/peer/operator.h"
 #include "grove/peer/peer.h"
 #include "grove/peer/peer_config.h"
@@ -18,10 +19,13 @@
 namespace grove::app {
 namespace {
 
-std::shared_ptr<spdlog::logger> make_log() {
+std::shared_ptr<spdlog::logger> make_log(peer::LogFormat format) {
   auto log =
       std::make_shared<spdlog::logger>("peer", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  log->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
+  if (format == peer::LogFormat::json)
+    log->set_formatter(peer::json_log_formatter());
+  else
+    log->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
   log->flush_on(spdlog::level::info);
   return log;
 }
@@ -29,6 +33,8 @@ std::shared_ptr<spdlog::logger> make_log() {
 struct PeerSettings {
   std::string action, config_file, audit, study, data, site, listen;
   bool stay = false;
+  peer::LogFormat log_format = peer::LogFormat::text;
+  bool log_format_given = false;  ///< if not, that of the configuration
 };
 
 int exit_code(const peer::PeerEnd& end) {
@@ -104,6 +110,7 @@ Result<peer::PeerConfig> read_config(const PeerSettings& settings) {
                                        : study_config(settings);
   if (config && !settings.audit.empty()) config->audit = settings.audit;
   if (config && settings.stay) config->stay = true;
+  if (config && settings.log_format_given) config->log_format = settings.log_format;
   return config;
 }
 
@@ -126,7 +133,8 @@ int run(const PeerSettings& settings) {
     if (!again) return again.error();
     return std::make_shared<peer::PeerConfig>(std::move(*again));
   };
-  const peer::PeerHooks hooks{.log = make_log(), .interrupted = interrupted, .reload = reload};
+  const peer::PeerHooks hooks{
+      .log = make_log(config->log_format), .interrupted = interrupted, .reload = reload};
   const auto end = peer::run_peer(std::move(*config), hooks);
   if (!end)
     return fail(
@@ -165,6 +173,12 @@ Command peer_command() {
       settings->stay));
   command.options.push_back(text_option(
       {"audit", "FILE", "append a line for every message that is sent", "Peer"}, settings->audit));
+  Option log_format = peer::log_format_option(settings->log_format, "Peer");
+  log_format.set = [settings, set = log_format.set](std::string_view given) {
+    settings->log_format_given = true;
+    return set(given);
+  };
+  command.options.push_back(std::move(log_format));
   return command;
 }
 

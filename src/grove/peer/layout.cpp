@@ -15,6 +15,7 @@
 #include "grove/peer/certificates.h"
 #include "grove/peer/disclosure.h"
 #include "grove/peer/free_ports.h"
+#include "grove/peer/hosts_file.h"
 #include "grove/peer/identity_files.h"
 #include "grove/peer/problem_parts.h"
 #include "grove/peer/training_keys.h"
@@ -37,14 +38,39 @@ struct Plan {
   std::vector<std::vector<std::uint32_t>> shards;
   Graph graph;
   std::vector<int> work;
-  std::vector<std::uint16_t> ports;
+  std::vector<Host> hosts;
 
-  std::string name(std::size_t agent) const {
-    const auto digits = std::to_string(graph.agents() - 1).size();
-    return fmt::format("peer-{:0{}}", agent, digits);
-  }
-  std::string address(std::size_t agent) const { return fmt::format("127.0.0.1:{}", ports[agent]); }
+  const std::string& name(std::size_t agent) const { return hosts[agent].name; }
+  const std::string& address(std::size_t agent) const { return hosts[agent].address; }
 };
+
+/// Those of --hosts, or of a try-out on this machine.
+Result<std::vector<Host>> hosts_of(const LayoutOptions& options) {
+  if (!options.hosts.empty()) return read_hosts(options.hosts);
+  const std::size_t agents = options.training.agents;
+  const auto ports = free_ports(agents);
+  if (!ports) return ports.error();
+  const auto digits = std::to_string(agents - 1).size();
+  std::vector<Host> hosts;
+  for (std::size_t agent = 0; agent < agents; ++agent)
+    hosts.push_back(
+        {fmt::format("peer-{:0{}}", agent, digits), fmt::format("127.0.0.1:{}", (*ports)[agent])});
+  return hosts;
+}
+
+/// One line of --hosts is one peer.
+Status count_hosts(LayoutOptions& options) {
+  if (options.hosts.empty()) return success();
+  const auto hosts = read_hosts(options.hosts);
+  if (!hosts) return hosts.error();
+  Config& config = options.training;
+  if (config.agents_given && config.agents != hosts->size())
+    return Error{"--agents", fmt::format("one line of {} is one peer: expected {}, found {}",
+                                         options.hosts, hosts->size(), config.agents)};
+  config.agents = hosts->size();
+  config.agents_given = true;
+  return success();
+}
 
 /// Peers keep all links unless told otherwise: a network with more of them survives more failures.
 Result<Graph> make_links(const Config& config) {
@@ -55,7 +81,8 @@ Result<Graph> make_links(const Config& config) {
   return std::move(*subset);
 }
 
-Result<Plan> make_plan(const Config& config) {
+Result<Plan> make_plan(const LayoutOptions& options) {
+  const Config& config = options.training;
   auto graph = make_links(config);
   if (!graph) return graph.error();
   auto work = make_work_loads(config.work, config.agents, config.seed);
@@ -67,14 +94,14 @@ Result<Plan> make_plan(const Config& config) {
   if (!data) return data.error();
   auto shards = partition(data->samples, config.partition, config.agents, config.seed);
   if (!shards) return shards.error();
-  auto ports = free_ports(config.agents);
-  if (!ports) return ports.error();
+  auto hosts = hosts_of(options);
+  if (!hosts) return hosts.error();
   return Plan{.data = std::move(*data),
               .tables = {},
               .shards = std::move(*shards),
               .graph = std::move(*graph),
               .work = std::move(*work),
-              .ports = std::move(*ports)};
+              .hosts = std::move(*hosts)};
 }
 
 /// Whether the default rules forbid one of the peers to take part.
@@ -102,8 +129,9 @@ Result<Plan> make_fit_plan(LayoutOptions& options) {
     tables.push_back(std::move(*table));
   }
   if (config.agents_given && config.agents != tables.size())
-    return Error{"--agents", fmt::format("one file of --data is one peer: expected {}, found {}",
-                                         tables.size(), config.agents)};
+    return Error{options.hosts.empty() ? "--agents" : options.hosts,
+                 fmt::format("one file of --data is one peer: expected {}, found {}", tables.size(),
+                             config.agents)};
   config.agents = tables.size();
   config.agents_given = true;
   const auto data = make_fit_data(options.fit, config, tables);
@@ -112,15 +140,15 @@ Result<Plan> make_fit_plan(LayoutOptions& options) {
   if (!graph) return graph.error();
   auto work = make_work_loads(config.work, config.agents, config.seed);
   if (!work) return work.error();
-  auto ports = free_ports(config.agents);
-  if (!ports) return ports.error();
+  auto hosts = hosts_of(options);
+  if (!hosts) return hosts.error();
   return Plan{.data = {},
               .tables = std::move(files),
               .forbidden = any_forbidden(options, tables, *data),
               .shards = {},
               .graph = std::move(*graph),
               .work = std::move(*work),
-              .ports = std::move(*ports)};
+              .hosts = std::move(*hosts)};
 }
 
 /// `table` with the endings of the file, which say what it is.
@@ -294,10 +322,11 @@ std::string peer_toml(const LayoutOptions& options, const Plan& plan, std::size_
       "# One agent of the network {}. Start it with: grove peer --config peer.toml\n"
       "network = \"{}\"\nname = \"{}\"\nlisten = \"{}\"\nneighbours = [{}]\nmembers = {}\n"
       "holder = \"{}\"\n\n"
-      "ca = \"../ca.crt\"\ncertificate = \"peer.crt\"\nkey = \"peer.key\"\n\n"
+      "ca = \"{}\"\ncertificate = \"peer.crt\"\nkey = \"peer.key\"\n\n"
       "work = {}\n",
       options.network, options.network, plan.name(agent), plan.address(agent),
       fmt::join(neighbours, ", "), config.agents, plan.name(0),
+      options.hosts.empty() ? "../ca.crt" : "ca.crt",
       config.work == WorkSpec("auto") ? "\"auto\"" : std::to_string(plan.work[agent]));
   text += data_text(config, plan, agent);
   return text + "\n" + fit_text(options) + training_text(options) + disclosure_text(config, plan) +
@@ -311,6 +340,11 @@ Status write_peer(const LayoutOptions& options, const Plan& plan, const Certifie
   const auto identity = certify(authority, peer.name);
   if (!identity) return identity.error();
   if (Status status = write_identity(peer.folder, "peer", *identity); !status) return status;
+  // A folder that goes to another machine is complete.
+  if (!options.hosts.empty())
+    if (Status status = write_file_atomically(peer.folder / "ca.crt", authority.certificate);
+        !status)
+      return status;
   if (!plan.tables.empty()) {
     const auto table = read_file(plan.tables[agent]);
     if (!table) return table.error();
@@ -363,7 +397,8 @@ Result<Layout> make_layout(const LayoutOptions& given) {
                  "peers run asynchronously; expected auto, tree-newton or one of the DRUID family"};
   if (options.training.sums == SumsKind::masked)
     if (Status status = check(options.training); !status) return status.error();
-  auto plan = fits ? make_fit_plan(options) : make_plan(options.training);
+  if (Status status = count_hosts(options); !status) return status.error();
+  auto plan = fits ? make_fit_plan(options) : make_plan(options);
   if (!plan) return plan.error();
   if (!fits) resolve_loss(options.training, *plan);
   if (!fits && !will_sum_over_tree(options.training, *plan))

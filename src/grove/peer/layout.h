@@ -32,6 +32,7 @@ struct LayoutOptions {
   bool method_given = false;  ///< if not, peers that fit a formula choose the method
   std::string network = "grove";
   std::string out;
+  std::string hosts;  ///< file of names and addresses; empty: a try-out on this machine
 };
 
 /// The options of `grove network init`, bound to `options`, which must outlive them.

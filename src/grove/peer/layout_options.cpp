@@ -20,6 +20,9 @@ std::vector<Option> options_of(LayoutOptions& options) {
   for (Option& option : grove::options_of(options.fit)) result.push_back(std::move(option));
   result.push_back(
       text_option({"network", "NAME", "name of the network (grove)", "Output"}, options.network));
+  result.push_back(text_option(
+      {"hosts", "FILE", "`name address:port` of every peer, one a line (this machine)", "Output"},
+      options.hosts));
   result.push_back(
       text_option({"out", "DIR", "new folder for the network", "Output"}, options.out));
   return result;

@@ -29,6 +29,7 @@ struct LinkTableOptions {
   std::string self;  ///< name of this peer
   Schema schema;
   LinkShape shape;
+  ProtocolRange protocols = {};
   bool float32 = false;
   bool accept_new = false;
   std::uint64_t seed = 1;  ///< of the injected faults

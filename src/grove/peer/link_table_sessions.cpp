@@ -16,7 +16,8 @@ constexpr double max_round_trip_seconds = 60;
 v1::Hello LinkTable::hello_to(const std::string& name) const {
   const std::lock_guard lock(mutex_);
   v1::Hello hello;
-  hello.set_protocol(protocol_version);
+  hello.set_protocol(options_.protocols.newest);
+  hello.set_oldest_protocol(options_.protocols.oldest);
   hello.set_network(options_.network);
   hello.set_from(options_.self);
   hello.set_to(name);
@@ -36,7 +37,8 @@ std::optional<Violation> LinkTable::validate_admission(const v1::Hello& hello) c
   if (auto violation = validate(hello, {.network = options_.network,
                                         .self = options_.self,
                                         .schema = options_.schema,
-                                        .dimension = options_.shape.dimension}))
+                                        .dimension = options_.shape.dimension,
+                                        .protocols = options_.protocols}))
     return violation;
   const auto link = links_.find(hello.from());
   if (link == links_.end() && !options_.accept_new)

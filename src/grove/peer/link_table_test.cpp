@@ -201,6 +201,40 @@ TEST_F(LinkTableTest, NamesItsProtocolWhenItRejectsAnother) {
   EXPECT_EQ(session, 0u);
 }
 
+/// The violation that a peer of the protocols `own` finds in the hello of one of `other`.
+std::optional<Violation> met(ProtocolRange own, ProtocolRange other) {
+  const auto table = [](const std::string& self, ProtocolRange protocols) {
+    return LinkTable({.network = "test",
+                      .self = self,
+                      .schema = {{"problem", "test"}},
+                      .shape = dimension,
+                      .protocols = protocols},
+                     logger_to(std::make_shared<TestLog>()));
+  };
+  LinkTable receiver = table("b", own), sender = table("a", other);
+  receiver.add_link("a");
+  std::uint64_t session = 0;
+  auto violation = receiver.admit(sender.hello_to("b"), session);
+  EXPECT_EQ(session == 0, violation.has_value());
+  return violation;
+}
+
+// Of two versions of the program that know 5, and 5 and 6, each accepts the other, so that a
+// network is upgraded one peer at a time; the version after them is refused by the first and named
+// by both.
+TEST(Protocols, OfNeighbouringVersionsGoTogether) {
+  const ProtocolRange first{.oldest = 5, .newest = 5}, second{.oldest = 5, .newest = 6},
+      third{.oldest = 6, .newest = 7};
+  for (const auto& [own, other] : {std::pair(first, second), std::pair(second, third)}) {
+    EXPECT_FALSE(met(own, other));
+    EXPECT_FALSE(met(other, own));
+  }
+  EXPECT_EQ(met(first, third)->reason, RejectReason::wrong_protocol);
+  EXPECT_EQ(met(first, third)->detail, "uses protocol 6 to 7, expected 5");
+  EXPECT_EQ(met(third, first)->detail, "uses protocol 5, expected 6 to 7");
+  EXPECT_TRUE(met(second, {.oldest = 7, .newest = 6}));  // no range
+}
+
 v1::Envelope heartbeat_with(double sent_at, double echo, double echo_seconds) {
   v1::Envelope envelope;
   v1::Member member;

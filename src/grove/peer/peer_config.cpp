@@ -126,6 +126,7 @@ void add_running_options(PeerConfig& config, std::vector<Option>& options) {
                                   config.heartbeat_seconds, positive));
   options.push_back(text_option(
       {"metrics", "HOST:PORT", "serve Prometheus metrics there (off)", running}, config.metrics));
+  options.push_back(log_format_option(config.log_format, running));
   options.push_back(number_option(
       {"fault-loss", "P", "for tests: lose iterates with this probability (0)", running},
       config.fault_loss, Range{.low = 0, .high = 1, .high_open = true}));
@@ -326,6 +327,12 @@ bool is_address(std::string_view text) {
            std::string_view("-.:[]%_").find(c) != std::string_view::npos;
   };
   return port && *port >= 1 && *port <= 65'535 && std::ranges::all_of(text, plain);
+}
+
+Option log_format_option(LogFormat& target, const std::string& group) {
+  return choice_option<LogFormat>(
+      {"log-format", "", "lines of text, or a JSON object on each (text)", group}, target,
+      {{"text", LogFormat::text}, {"json", LogFormat::json}});
 }
 
 Method usual_fit_method(const Config& training) {

@@ -29,6 +29,11 @@ struct NeighbourAddress {
   std::string address;  ///< host:port; empty: it connects to this peer, which cannot reach it
 };
 
+enum class LogFormat { text, json };
+
+/// --log-format, which is also a key of peer.toml.
+Option log_format_option(LogFormat& target, const std::string& group);
+
 /// The contents of peer.toml. options_of() describes the keys and their ranges.
 struct PeerConfig {
   std::string network = "grove";
@@ -59,6 +64,7 @@ struct PeerConfig {
   double wait_timeout_seconds = 0.02;
   double heartbeat_seconds = 0.2;
   std::string metrics;
+  LogFormat log_format = LogFormat::text;
   bool float32 = false;
 
   DisclosureRules disclosure;

@@ -86,12 +86,26 @@ std::optional<Violation> validate_schema(const v1::Hello& hello, const ExpectedH
                                printable(difference->own), expected.self)};
 }
 
+std::string text_of(ProtocolRange range) {
+  return range.oldest == range.newest ? std::to_string(range.newest)
+                                      : fmt::format("{} to {}", range.oldest, range.newest);
+}
+
+/// A hello without an oldest protocol is of a program that knows one.
+std::optional<Violation> validate_protocol(const v1::Hello& hello, ProtocolRange own) {
+  const ProtocolRange other{
+      .oldest = hello.oldest_protocol() == 0 ? hello.protocol() : hello.oldest_protocol(),
+      .newest = hello.protocol()};
+  const std::uint32_t common = std::min(own.newest, other.newest);
+  if (common >= own.oldest && common >= other.oldest) return std::nullopt;
+  return Violation{RejectReason::wrong_protocol,
+                   fmt::format("uses protocol {}, expected {}", text_of(other), text_of(own))};
+}
+
 }  // namespace
 
 std::optional<Violation> validate(const v1::Hello& hello, const ExpectedHello& expected) {
-  if (hello.protocol() != protocol_version)
-    return Violation{RejectReason::wrong_protocol, fmt::format("uses protocol {}, expected {}",
-                                                               hello.protocol(), protocol_version)};
+  if (auto violation = validate_protocol(hello, expected.protocols)) return violation;
   if (hello.network() != expected.network)
     return Violation{RejectReason::wrong_network,
                      fmt::format("belongs to network '{}', expected '{}'",

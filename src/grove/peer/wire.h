@@ -18,6 +18,14 @@ namespace grove::peer {
 
 constexpr std::uint32_t protocol_version = 5;
 
+/// The protocols that a peer knows. Two peers use the newest that both know. A version of the
+/// program that can go back to the protocol before its own lets a network be upgraded one peer at a
+/// time.
+struct ProtocolRange {
+  std::uint32_t oldest = protocol_version;
+  std::uint32_t newest = protocol_version;
+};
+
 /// Sequence numbers are (epoch << 32) + activation within the epoch. A peer starts a new epoch when
 /// it restarts, and when it learns that its sequence numbers were used before.
 constexpr int epoch_shift = 32;
@@ -99,6 +107,7 @@ struct ExpectedHello {
   std::string_view self;
   const Schema& schema;
   Index dimension = 0;
+  ProtocolRange protocols = {};
 };
 std::optional<Violation> validate(const v1::Hello& hello, const ExpectedHello& expected);
 
