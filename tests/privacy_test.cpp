@@ -234,8 +234,8 @@ TEST(PrivateRun, SaysWhatThePromiseNeeds) {
 TEST(PrivacySpec, IsReadWhole) {
   const PrivacySpec spec("epsilon=0.5, delta=1e-7, bound=2.5, steps=80");
   ASSERT_TRUE(spec.meaning());
-  EXPECT_EQ(spec.meaning()->loss.epsilon, 0.5);
-  EXPECT_EQ(spec.meaning()->loss.delta, 1e-7);
+  EXPECT_EQ(spec.meaning()->epsilon, 0.5);
+  EXPECT_EQ(spec.meaning()->delta, 1e-7);
   EXPECT_EQ(spec.meaning()->bound, 2.5);
   EXPECT_EQ(spec.meaning()->steps, 80);
   for (const char* bad :

@@ -9,6 +9,7 @@
 namespace grove::app {
 namespace {
 
+using peer::Certify;
 using peer::PeerConfig;
 using peer::Study;
 
@@ -38,12 +39,26 @@ void print_members(const Study& study, const std::string& own) {
   }
 }
 
+/// Of the sums with which a method with links certifies its answer.
+void print_certify_disclosed(Certify certify) {
+  if (certify == Certify::open)
+    fmt::print("  to a neighbour:  the Hessian of this site's data at the answer\n");
+  if (certify == Certify::masked)
+    fmt::print(
+        "  to all members:  sums over all members of loss, gradient and Hessian at the answer;\n"
+        "                   every site's own part is masked\n");
+}
+
 /// docs/reference/security.md says more. The method `auto` with open sums may choose either.
 void print_disclosed(const Study& study) {
   const Config& training = study.terms.training;
   const bool masked = training.sums == SumsKind::masked;
   fmt::print("\nWhat leaves this site (never a row)\n");
-  if (masked)
+  if (!training.dp.empty())
+    fmt::print(
+        "  to all members:  sums over all members of gradients and curvature, with noise: {}\n",
+        training.dp.text());
+  else if (masked)
     fmt::print(
         "  to all members:  sums over all members of loss, gradient and Hessian; every site's own\n"
         "                   part is masked, so that nobody sees it\n");
@@ -57,8 +72,8 @@ void print_disclosed(const Study& study) {
         "                   data follows, and weights made of its Hessian\n");
   if (study.terms.contributions)
     fmt::print("  to all members:  the signed gradient of this site's data at the answer\n");
-  if (study.terms.certify_links)
-    fmt::print("  to a neighbour:  the Hessian of this site's data at the answer\n");
+  if (!masked && !training.method.traits().sums_over_tree)
+    print_certify_disclosed(settled_certify(study.terms));
   if (fits_formula(study.terms))
     fmt::print(
         "  to all members:  a summary of this site's table: its columns, rows, missing cells, and\n"

@@ -60,6 +60,7 @@ void TreeNetwork::send_from(std::uint32_t agent) {
     const std::uint32_t to = member.neighbours[slot];
     const Message message = member.agent->message_to(slot);
     bytes_ += message.payload_bytes();
+    if (problem_.sent) problem_.sent(agent, message);
     if (cut_.contains(std::minmax(agent, to))) continue;
     const int copies = draw() < faults_.duplicates ? 2 : 1;
     for (int copy = 0; copy < copies; ++copy) {

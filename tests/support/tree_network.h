@@ -21,6 +21,7 @@ struct TreeProblem {
   double l1 = 0;
   Vector start = {};  ///< empty: zero
   bool masked = false;
+  std::function<void(std::uint32_t from, const Message&)> sent = {};  ///< for each message
 };
 
 /// Links and agents at their worst.

@@ -30,7 +30,7 @@ CertifiedAgent::CertifiedAgent(const CertifiedAgentOptions& options, const Agent
       regularizer_(context.regularizer),
       method_(std::move(method)),
       answers_(context.objective, context.regularizer),
-      sums_(context.id, neighbour_ids(context.neighbours), options.links) {
+      sums_(context.id, neighbour_ids(context.neighbours), options.links, options.masks) {
   question_.base = context.start;
 }
 
@@ -48,17 +48,29 @@ void CertifiedAgent::activate(const Activation& activation, Workspace& workspace
   ++activations_;
   sums_.begin_activation();
   if (may_poll()) poll();
-  if (sums_.wants_answer())
-    sums_.answer(question_.kind == NewtonWave::poll
-                     ? estimate_answer()
-                     : answers_.answer(question_, workspace.objective, sums_cost_));
-  if (sums_.leads() && sums_.total() != nullptr && given_up_ != sums_.wave().id) {
-    if (question_.kind == NewtonWave::poll)
-      decide_poll(*sums_.total());
-    else if (const auto totals = answers_.read(*sums_.total(), question_))
-      decide_certificate(*totals);
-  }
+  if (sums_.wants_answer()) answer(workspace);
+  if (sums_.leads() && sums_.total() != nullptr && given_up_ != sums_.wave().id)
+    decide(*sums_.total());
   sums_.prepare_messages();
+}
+
+void CertifiedAgent::answer(Workspace& workspace) {
+  if (question_.kind == NewtonWave::poll) return sums_.answer(estimate_answer());
+  Answers own = answers_.answer(question_, workspace.objective, sums_cost_);
+  const Vector point = point_of(question_, regularizer_);
+  if (!sums_.masked() || answered_.may_answer(AnsweredPoints::hash_of(point), sums_.plan()))
+    return sums_.answer(std::move(own));
+  sums_.refuse(std::move(own));
+}
+
+void CertifiedAgent::decide(const Answers& total) {
+  if (total.overflowed > 0 && coarseness_ < FixedPoint::coarsest) {
+    ++coarseness_;
+    return begin(std::move(question_));
+  }
+  if (total.refused > 0 || total.overflowed > 0) return wait_longer();
+  if (question_.kind == NewtonWave::poll) return decide_poll(total);
+  if (const auto totals = answers_.read(total, question_)) decide_certificate(*totals);
 }
 
 Message CertifiedAgent::message_to(std::size_t slot) const {
@@ -87,7 +99,9 @@ void CertifiedAgent::receive(std::size_t slot, const Message& message) {
 
 void CertifiedAgent::begin(NewtonQuestion question) {
   question_ = std::move(question);
-  sums_.begin(encode(question_));
+  Question asked = encode(question_);
+  asked.coarseness = coarseness_;
+  sums_.begin(std::move(asked));
 }
 
 /// Nothing is under way in this tree, or it came to nothing.
@@ -228,6 +242,8 @@ void CertifiedAgent::save(ByteWriter& writer) const {
   writer.put(wait_);
   writer.put(steps_);
   writer.put(given_up_);
+  writer.put(coarseness_);
+  answered_.save(writer);
 }
 
 Status CertifiedAgent::load(ByteReader& reader) {
@@ -239,6 +255,9 @@ Status CertifiedAgent::load(ByteReader& reader) {
   reader.get(wait_);
   reader.get(steps_);
   reader.get(given_up_);
+  reader.get(coarseness_);
+  coarseness_ = std::min<std::uint8_t>(coarseness_, FixedPoint::coarsest);
+  answered_.load(reader);
   const Error unfit{"agent state", "does not fit this agent's problem and neighbours"};
   if (!reader.ok()) return unfit;
   if (!sums_.wave().id.known()) return success();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "grove/agent/dynamic_agent.h"
+#include "grove/methods/answered_points.h"
 #include "grove/methods/newton_answers.h"
 #include "grove/sums/tree_sums.h"
 
@@ -14,6 +15,7 @@ struct CertifiedAgentOptions {
   double tolerance = 1e-8;      ///< of the local residuals, and of the Newton step at the answer
   double gap_tolerance = 1e-6;  ///< of the certified gap, relative to the objective
   LinkStateOptions links = {};
+  std::optional<MaskOptions> masks = {};  ///< nobody sees an agent's own numbers
 };
 
 /// An agent of a method with links, whose network certifies its answer by sums over a tree.
@@ -64,6 +66,8 @@ class CertifiedAgent final : public DynamicAgent {
 
  private:
   void begin(NewtonQuestion question);
+  void answer(Workspace& workspace);
+  void decide(const Answers& total);
   bool may_poll() const;
   void poll();
   void wait_longer();
@@ -82,6 +86,8 @@ class CertifiedAgent final : public DynamicAgent {
   std::uint64_t next_poll_ = 0;  ///< activation
   std::uint64_t wait_ = 1;       ///< activations between polls; doubles when one was too early
   int steps_ = 0;                ///< Newton steps since the latest poll
+  std::uint8_t coarseness_ = 0;  ///< of masked answers, from now on
+  AnsweredPoints answered_;      ///< with masks
   WaveId given_up_;              ///< the latest wave of an attempt that came to nothing
   Cost sums_cost_;
 };

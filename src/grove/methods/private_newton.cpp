@@ -40,11 +40,13 @@ PrivateNewtonOptions private_newton_options(const PrivacyLoss& promise, int step
                                             double row_weight, double row_bound, double curvature) {
   const double mu = mu_of(promise);
   const double of_gradients = std::sqrt((1 - curvature_share) / steps) * mu;
+  const double of_curvature = std::sqrt(curvature_share) * mu;
   return {.steps = steps,
           .row_bound = row_bound,
           .gradient_deviation = noise_deviation(row_weight, of_gradients),
-          .curvature_deviation =
-              noise_deviation(row_weight * curvature, std::sqrt(curvature_share) * mu),
+          .curvature_deviation = noise_deviation(row_weight * curvature, of_curvature),
+          .gradient_cost = of_gradients * of_gradients,
+          .curvature_cost = of_curvature * of_curvature,
           .noise = {},
           .masks = {}};
 }
@@ -61,7 +63,7 @@ void PrivateNewtonAgent::activate(const Activation& activation, Workspace& works
   round_ = activation.round;
   sums_.begin_activation();
   if (sums_.needs_wave()) begin(state_);
-  if (sums_.wants_answer() && sums_.plan().complete && sums_.plan().full) answer(workspace);
+  if (sums_.wants_answer() && is_complete()) answer(workspace);
   if (sums_.leads() && sums_.total()) decide();
   sums_.prepare_messages();
   sequence_ = activation.round;
@@ -142,6 +144,11 @@ void PrivateNewtonAgent::begin(State state) {
   sums_.begin(encode(state_));
 }
 
+bool PrivateNewtonAgent::is_complete() const {
+  return sums_.plan().complete && sums_.plan().full &&
+         sums_.plan().members.size() >= options_.fewest_members;
+}
+
 bool PrivateNewtonAgent::may_answer() const {
   return gradients_given_ < options_.steps &&
          (state_.asked != Asked::curvature || !curvature_given_);
@@ -165,7 +172,9 @@ void PrivateNewtonAgent::answer(Workspace& workspace) {
   Answers own;
   own.numbers.resize(static_cast<std::size_t>(d));
   if (with_curvature) own.matrix.resize(static_cast<std::size_t>(triangle_size(d)));
-  if (!may_answer()) return sums_.refuse(std::move(own));
+  const double cost = options_.gradient_cost + (with_curvature ? options_.curvature_cost : 0);
+  if (!may_answer() || (options_.spend && !options_.spend(cost)))
+    return sums_.refuse(std::move(own));
   Vector gradient;
   Matrix hessian;
   const auto samples = static_cast<std::uint64_t>(context_.objective->samples());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -16,7 +17,12 @@ struct PrivateNewtonOptions {
   double row_bound = 1;
   double gradient_deviation = 0;   ///< of the noise in a total
   double curvature_deviation = 0;  ///< of the noise in an element of the total
+  double gradient_cost = 0;        ///< square of mu that an answer costs; curvature: in addition
+  double curvature_cost = 0;
+  std::size_t fewest_members = 0;  ///< among fewer nobody answers
   NormalNoise noise;
+  /// Counts the square of mu of an answer that is about to leave, for good; false: it must not.
+  std::function<bool(double mu_squared)> spend = {};
   MaskOptions masks;
   LinkStateOptions links = {};
 };
@@ -53,6 +59,7 @@ class PrivateNewtonAgent final : public DynamicAgent {
   void set_regularizer_holder(bool, const Regularizer&, std::size_t) override {}
   const Vector& estimate() const override { return state_.point; }
   std::span<const AgentId> counted_members() const override;
+  std::span<const std::uint32_t> counted_data() const override { return sums_.plan().data; }
   const Cost& cost() const override { return cost_; }
   std::span<const AgentEvent> events() const override { return events_; }
   void save(ByteWriter& writer) const override;
@@ -80,6 +87,7 @@ class PrivateNewtonAgent final : public DynamicAgent {
   void begin(State state);
   void answer(Workspace& workspace);
   bool may_answer() const;
+  bool is_complete() const;
   void decide();
   Matrix majorizer_of(const std::vector<double>& elements) const;
   void end(State state);

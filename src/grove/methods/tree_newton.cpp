@@ -23,12 +23,6 @@ constexpr std::uint8_t most_majorized = 8;   ///< steps in a row
 constexpr std::uint8_t most_stretched = 16;  ///< Newton steps in one
 constexpr double move_share = 1e-6;          ///< of the coefficients, by which a point is moved
 
-std::uint64_t hash_of_point(const Vector& point) {
-  WordHash hash;
-  hash.add(std::span<const double>(point.data(), static_cast<std::size_t>(point.size())));
-  return hash.value();
-}
-
 /// Whether numbers 256 times as large as these fit into the next finer unit of fixed point.
 bool fits_finer(const NewtonTotals& totals, std::uint8_t coarseness, std::size_t members) {
   if (coarseness == 0) return false;
@@ -37,14 +31,6 @@ bool fits_finer(const NewtonTotals& totals, std::uint8_t coarseness, std::size_t
   const FixedPoint finer{.elements = 1, .coarseness = coarseness - 1u, .members = members};
   const std::array<double, 1> number{256 * largest};
   return finer.decode(finer.encode({}, number)).overflowed == 0;
-}
-
-/// Of the members and their data.
-std::uint64_t hash_of_members(const TreePlan& plan) {
-  WordHash hash;
-  for (const AgentId member : plan.members) hash.add(member.value);
-  hash.add(std::span<const std::uint32_t>(plan.data));
-  return hash.value();
 }
 
 HessianWaves settled_waves(const TreeNewtonOptions& options, const AgentContext& context) {
@@ -119,23 +105,16 @@ void TreeNewtonAgent::receive(std::size_t slot, const Message& message) {
   if (question) question_ = std::move(*question);
 }
 
-/// With masks, an agent answers each point for one set of members only: the difference of two
-/// totals at one point would be the part of those who came or went. An intro wave asks for the same
-/// at any point.
+/// An intro wave asks for the same at any point.
 void TreeNewtonAgent::answer(Workspace& workspace) {
   Answers own = answers_.answer(question_, workspace.objective, cost_);
   if (!sums_.masked()) return sums_.answer(std::move(own));
-  const std::uint64_t asked = question_.kind == NewtonWave::intro ? 0 : hash_of_point(point());
-  const std::uint64_t members = hash_of_members(sums_.plan());
-  if (answered_.try_emplace(asked, members).first->second == members)
+  const std::uint64_t asked =
+      question_.kind == NewtonWave::intro ? 0 : AnsweredPoints::hash_of(point());
+  if (answered_.may_answer(asked, sums_.plan()))
     sums_.answer(std::move(own));
   else
     sums_.refuse(std::move(own));
-}
-
-bool TreeNewtonAgent::was_answered_for_others(const Vector& point) const {
-  const auto found = answered_.find(hash_of_point(point));
-  return found != answered_.end() && found->second != hash_of_members(sums_.plan());
 }
 
 /// Another point nearby, which nobody has answered.
@@ -154,7 +133,8 @@ Vector TreeNewtonAgent::moved(const Vector& point) const {
 
 /// Sums anew at an accepted point, or near it where that point was answered for other members.
 void TreeNewtonAgent::restart(const Vector& wanted, bool majorizer) {
-  const Vector point = was_answered_for_others(wanted) ? moved(wanted) : wanted;
+  const Vector point =
+      answered_.was_answered_for_others(wanted, sums_.plan()) ? moved(wanted) : wanted;
   base_.reset();
   const bool first = options_.intro && sums_.next_wave_number() == 1;
   NewtonQuestion question{.kind = first ? NewtonWave::intro : NewtonWave::fresh,
@@ -450,11 +430,7 @@ void TreeNewtonAgent::save(ByteWriter& writer) const {
   writer.put(coarseness_);
   writer.put(majorized_run_);
   writer.put(majorized_left_);
-  writer.put(answered_.size());
-  for (const auto& [asked, members] : answered_) {
-    writer.put(asked);
-    writer.put(members);
-  }
+  answered_.save(writer);
   writer.put(decided_);
   writer.put(tree_);
   writer.put(sequence_);
@@ -515,14 +491,7 @@ Status TreeNewtonAgent::load(ByteReader& reader) {
   reader.get(coarseness_);
   reader.get(majorized_run_);
   reader.get(majorized_left_);
-  std::size_t answered = 0;
-  reader.get(answered);
-  answered_.clear();
-  for (std::size_t k = 0; k < answered && reader.ok(); ++k) {
-    std::uint64_t asked = 0;
-    reader.get(asked);
-    reader.get(answered_[asked]);
-  }
+  answered_.load(reader);
   reader.get(decided_);
   reader.get(tree_);
   reader.get(sequence_);

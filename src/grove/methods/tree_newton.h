@@ -1,10 +1,10 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <vector>
 
 #include "grove/agent/dynamic_agent.h"
+#include "grove/methods/answered_points.h"
 #include "grove/methods/newton_answers.h"
 #include "grove/sums/tree_sums.h"
 
@@ -92,7 +92,6 @@ class TreeNewtonAgent final : public DynamicAgent {
   };
 
   void answer(Workspace& workspace);
-  bool was_answered_for_others(const Vector& point) const;
   Vector moved(const Vector& point) const;
   void restart(const Vector& point, bool majorizer = false);
   void begin(NewtonQuestion question);
@@ -128,10 +127,9 @@ class TreeNewtonAgent final : public DynamicAgent {
   /// After a refused Newton step so many steps use majorizers: from the second time twice as many.
   std::uint8_t majorized_run_ = 1;
   std::uint8_t majorized_left_ = 0;
-  /// With masks: by a hash of each point that was answered, one of the members it was for.
-  std::map<std::uint64_t, std::uint64_t> answered_;
-  WaveId decided_;          ///< the root waits for missing members after this wave
-  std::uint64_t tree_ = 0;  ///< of the latest wave that this agent began
+  AnsweredPoints answered_;  ///< with masks
+  WaveId decided_;           ///< the root waits for missing members after this wave
+  std::uint64_t tree_ = 0;   ///< of the latest wave that this agent began
   Round round_ = 0;
   std::uint64_t sequence_ = 0;
   std::vector<AgentEvent> events_;

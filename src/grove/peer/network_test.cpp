@@ -54,6 +54,8 @@ class LivePeer {
   std::optional<PeerOutcome> outcome() const {
     return result_ && *result_ ? std::optional((*result_)->outcome) : std::nullopt;
   }
+  /// Of a peer that could not start.
+  std::string error() const { return result_ && !*result_ ? result_->error().text() : ""; }
   std::string log() { return log_->text(); }
   bool logged(const std::string& text) { return log_->has(text); }
 
@@ -76,7 +78,7 @@ class Network {
   PeerConfig config(std::size_t peer) const {
     auto config = read_peer_config(layout.peers[peer].folder / "peer.toml");
     EXPECT_TRUE(config) << config.error().text();
-    config->certify_links = true;
+    config->certify = settled_certify(*config);  // some tests change `members`
     return *config;
   }
   /// The optimum by proximal Newton on the pooled data, weighted as the shards of the peers.
@@ -202,6 +204,42 @@ TEST(PeerNetwork, PeersTrainManySparseCoefficients) {
   ASSERT_GT((optimum.array() != 0).count(), 20);
   for (std::size_t k = 0; k < 3; ++k)
     EXPECT_LT(relative_error(network.model(k), optimum), 1e-6) << "peer " << k;
+}
+
+// Three peers spend what was agreed and have one model. Afterwards a peer that has lost its
+// checkpoint, or its account, does not begin again: its rows have nothing left.
+TEST(PeerNetwork, SpendsAPrivacyBudgetOnce) {
+  Config problem = small_problem(3);
+  problem.method = Method::tree_newton;
+  problem.sums = SumsKind::masked;
+  problem.weighting = Weighting::sample;
+  problem.dp = "epsilon=50,delta=1e-3,bound=3,steps=20";
+  const Network network(problem);
+  {
+    std::vector<std::unique_ptr<LivePeer>> peers;
+    for (std::size_t k = 0; k < 3; ++k)
+      peers.push_back(std::make_unique<LivePeer>(network.config(k)));
+    for (auto& peer : peers) ASSERT_TRUE(peer->converged()) << peer->log();
+  }
+  for (std::size_t k = 0; k < 3; ++k) {
+    EXPECT_EQ(network.model(k), network.model(0)) << "bit by bit";
+    EXPECT_GT(network.model(k).norm(), 0);
+    const auto privacy = network.state_file(k, "summary.json").at("privacy");
+    EXPECT_NEAR(privacy.at("spent_epsilon").get<double>(), 50, 1e-3);
+    const auto model = network.state_file(k, "model.json");
+    EXPECT_FALSE(model.contains("objective") || model.contains("certificate"));
+  }
+  const fs::path state = network.layout.peers[0].folder / "state";
+  const auto refusal = [&] {
+    LivePeer peer(network.config(0));
+    EXPECT_FALSE(peer.converged());
+    return peer.error();
+  };
+  fs::rename(state / "privacy.json", state / "elsewhere");
+  EXPECT_NE(refusal().find("missing, though there is a checkpoint"), std::string::npos);
+  fs::rename(state / "elsewhere", state / "privacy.json");
+  fs::remove(state / "checkpoint.bin");
+  EXPECT_NE(refusal().find("has spent epsilon 50"), std::string::npos);
 }
 
 /// The optimum of the mean over some of the peers' shards.
@@ -360,6 +398,44 @@ TEST_P(PeerNetworkWith, GoesOnWithoutTheHolderOfTheRegularizerWhenItNeverComesBa
   const Vector optimum = optimum_over(network, {1, 2, 3});
   for (const std::size_t k : {1u, 2u, 3u})
     EXPECT_LT(relative_error(network.model(k), optimum), 1e-6) << "peer " << k;
+}
+
+// Links certify by masked sums, which hide nothing between two: these end by their residuals.
+TEST(PeerNetwork, TwoThatAreLeftEndWithoutACertificate) {
+  const Network network(small_problem(3));
+  std::vector<std::unique_ptr<LivePeer>> peers;
+  for (std::size_t k = 0; k < 3; ++k) {
+    PeerConfig config = network.slow_config(k);
+    config.forget_seconds = 4;
+    config.disclosure.mode = "off";
+    peers.push_back(std::make_unique<LivePeer>(config));
+  }
+  for (std::size_t k = 0; k < 3; ++k) ASSERT_TRUE(network.has_worked(k));
+  peers[2].reset();
+  for (const std::size_t k : {0u, 1u}) {
+    ASSERT_EQ(peers[k]->converged_without(), std::vector<std::string>{"peer-2"});
+    EXPECT_TRUE(peers[k]->logged("not certified: masks hide nothing")) << peers[k]->log();
+    EXPECT_FALSE(network.state_file(k, "model.json").contains("certificate"));
+    EXPECT_LT(relative_error(network.model(k), optimum_over(network, {0, 1})), 1e-6);
+  }
+}
+
+// The default of three members or more: each model has what exact sums over all of them say.
+TEST(PeerNetwork, LinksEndWithACertificateOfMaskedSums) {
+  const Network network(small_problem(4));
+  std::vector<std::unique_ptr<LivePeer>> peers;
+  for (std::size_t k = 0; k < 4; ++k)
+    peers.push_back(std::make_unique<LivePeer>(network.config(k)));
+  for (auto& peer : peers) ASSERT_TRUE(peer->converged()) << peer->log();
+  EXPECT_TRUE(peers[0]->logged("each member's own numbers are under masks")) << peers[0]->log();
+  for (std::size_t k = 0; k < 4; ++k) {
+    const auto certificate = network.state_file(k, "model.json").at("certificate");
+    EXPECT_EQ(certificate.at("members"), 4);
+    EXPECT_EQ(certificate.at("rows"), 600);
+    EXPECT_LT(certificate.at("gap_bound"), 1e-6);
+    EXPECT_NEAR(certificate.at("objective"), network_objective(network, 4, network.model(k)),
+                1e-11);
+  }
 }
 
 TEST_P(PeerNetworkWith, ANewPeerWithItsOwnDataJoinsWhileTheOthersRun) {

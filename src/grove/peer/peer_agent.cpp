@@ -25,6 +25,8 @@ std::unique_ptr<DynamicAgent> make_dynamic_agent(const PeerProblem& problem, Age
                                                  bool from_neighbours) {
   if (const auto* tree = std::get_if<TreeNewtonOptions>(&problem.method))
     return std::make_unique<TreeNewtonAgent>(*tree, std::move(context));
+  if (const auto* noisy = std::get_if<PrivateNewtonOptions>(&problem.method))
+    return std::make_unique<PrivateNewtonAgent>(*noisy, std::move(context));
   auto options = std::get<DruidOptions>(problem.method);
   options.solve_alone = !from_neighbours;
   AgentContext of_sums = context;
@@ -183,6 +185,7 @@ double PeerAgent::residual() const {
   if (!has_received_from_all()) return std::numeric_limits<double>::infinity();
   if (problem_.sums_over_tree())
     return counted_members().empty() ? std::numeric_limits<double>::infinity()
+           : problem_.is_private()   ? 0
                                      : certificate()->relative_step;
   double largest = std::max(agent_->last_step(), agent_->disagreement());
   if (const Vector* theta = agent_->regularized_estimate())

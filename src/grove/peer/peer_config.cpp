@@ -193,12 +193,17 @@ void add_disclosure_options(PeerConfig& config, std::vector<Option>& options) {
   options.push_back(switch_option(
       {"contributions", "", "all members see the signed gradient of each at the answer", group},
       config.contributions));
-  options.push_back(switch_option(
+  options.push_back(choice_option<Certify>(
       {"certify", "",
-       "methods with links stop only after exact sums at the answer; the parent of a leaf sees the "
-       "leaf's Hessian there",
+       "methods with links stop only after exact sums at the answer, which are masked, or open: "
+       "the "
+       "parent of a leaf sees the leaf's Hessian there (auto: masked where members = 3 or more)",
        group},
-      config.certify_links));
+      config.certify,
+      {{"auto", Certify::automatic},
+       {"masked", Certify::masked},
+       {"open", Certify::open},
+       {"off", Certify::off}}));
 }
 
 void make_absolute(std::string& name, const std::filesystem::path& folder) {
@@ -238,6 +243,27 @@ Status check_security(const PeerConfig& config) {
   if ((status.st_mode & 077) != 0)
     return Error{"", fmt::format("key: {} may be read by others (mode {:o}); expected 600",
                                  config.key, status.st_mode & 0777)};
+  return success();
+}
+
+/// What the promise of differential privacy rests on.
+Status check_privacy(const PeerConfig& config) {
+  const Config& training = config.training;
+  if (training.dp.empty()) return success();
+  const auto needs = [](std::string_view what) {
+    return Error{"", fmt::format("dp: needs {}", what)};
+  };
+  if (!training.dp.meaning()) return Error{"", "dp: " + training.dp.meaning().error().what};
+  if (!std::holds_alternative<LogisticLoss>(training.loss) || fits_formula(config))
+    return needs("loss = \"logistic\" and no formula: one row may change other sums by any amount");
+  if (training.weighting != Weighting::sample)
+    return needs("weighting = \"sample\": a row of a small site would count for more than others");
+  if (training.sums != SumsKind::masked)
+    return needs("sums = \"masked\": the noise is in totals, and too small for sums of a part");
+  if (config.contributions)
+    return needs("contributions = false: a gradient that is signed has no noise");
+  if (config.insecure)
+    return needs("certificates that sign the keys of masks; got insecure = true");
   return success();
 }
 
@@ -288,6 +314,12 @@ Status check_terms(const PeerConfig& config) {
                  fmt::format("sums: masked hides nothing among {} members; expected members = {} "
                              "or more",
                              config.members, fewest_masked_agents)};
+  if (Status status = check_privacy(config); !status) return status;
+  if (config.certify == Certify::masked && config.members < fewest_masked_agents)
+    return Error{"",
+                 fmt::format("certify: masks hide nothing among {} members; expected members = {} "
+                             "or more, or certify = \"open\" or \"off\"",
+                             config.members, fewest_masked_agents)};
   if (config.float32 && config.training.method == Method::tree_newton)
     return Error{"", "float32: tree-newton sends no iterates; expected float32 = false"};
   if (config.training.penalty.published_form() && !can_publish_weights(config.training))
@@ -335,6 +367,14 @@ Option log_format_option(LogFormat& target, const std::string& group) {
       {{"text", LogFormat::text}, {"json", LogFormat::json}});
 }
 
+Certify settled_certify(const PeerConfig& config) {
+  if (config.certify == Certify::automatic) {
+    if (config.members >= fewest_masked_agents) return Certify::masked;
+    return fits_formula(config) ? Certify::open : Certify::off;
+  }
+  return config.certify == Certify::off && fits_formula(config) ? Certify::open : config.certify;
+}
+
 Method usual_fit_method(const Config& training) {
   return training.sums == SumsKind::masked ? Method::tree_newton : Method::automatic;
 }
@@ -365,6 +405,9 @@ Result<PeerConfig> read_peer_config(const std::filesystem::path& path) {
     if (!places->contains("method")) config.training.method = usual_fit_method(config.training);
     prepare_fit(config);
   }
+  // A number of members that a peer only guesses from its links is no agreement on masks.
+  if (config.certify == Certify::automatic && config.members == 0)
+    config.certify = fits_formula(config) ? Certify::open : Certify::off;
   if (config.members == 0) config.members = 1 + config.neighbours.size();
   if (Status status = check(config); !status) return Error{path.string(), status.error().what};
   return config;

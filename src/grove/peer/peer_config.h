@@ -12,6 +12,7 @@
 #include "grove/data/samples.h"
 #include "grove/methods/certified_agent.h"
 #include "grove/methods/druid.h"
+#include "grove/methods/private_newton.h"
 #include "grove/methods/tree_newton.h"
 #include "grove/peer/disclosure.h"
 #include "grove/peer/influence.h"
@@ -33,6 +34,14 @@ enum class LogFormat { text, json };
 
 /// --log-format, which is also a key of peer.toml.
 Option log_format_option(LogFormat& target, const std::string& group);
+
+/// Whether a method with links stops only after exact sums at its answer, and who sees these.
+enum class Certify {
+  automatic,  ///< masked among three members or more, off among two
+  masked,     ///< totals only
+  open,       ///< parents see sums of subtrees
+  off
+};
 
 /// The contents of peer.toml. options_of() describes the keys and their ranges.
 struct PeerConfig {
@@ -70,7 +79,7 @@ struct PeerConfig {
   DisclosureRules disclosure;
   std::string audit;           ///< file for a log of all messages that were sent; empty: none
   bool contributions = false;  ///< members publish their signed gradients at the answer
-  bool certify_links = false;  ///< a method with links stops after exact sums at its answer
+  Certify certify = Certify::automatic;
 
   std::shared_ptr<Acceptances> acceptances;  ///< of the study that is computed; null: of none
 
@@ -79,6 +88,9 @@ struct PeerConfig {
 };
 
 inline bool fits_formula(const PeerConfig& config) { return !config.fit.formula.empty(); }
+
+/// Without `automatic`. A fit, whose answer has to be certified, is so among two members, too.
+Certify settled_certify(const PeerConfig& config);
 
 Method usual_fit_method(const Config& training);
 
@@ -97,7 +109,6 @@ Status check(const PeerConfig& config);
 inline void prepare_fit(PeerConfig& config) {
   config.training.weighting = Weighting::sample;
   config.training.no_reference = true;
-  config.certify_links = true;
 }
 
 /// Reads and validates peer.toml. File names in it are relative to its folder.
@@ -112,9 +123,10 @@ struct AgreedFit {
 /// The part of the problem that one peer has, from its own data.
 struct PeerProblem {
   std::shared_ptr<const Objective> objective;
-  Regularizer regularizer;                               ///< r, at every peer
-  std::variant<DruidOptions, TreeNewtonOptions> method;  ///< DRUID with edge coupling
-  int work = 1;                                          ///< E_i; the first one with `work = auto`
+  Regularizer regularizer;  ///< r, at every peer
+  /// DRUID with edge coupling.
+  std::variant<DruidOptions, TreeNewtonOptions, PrivateNewtonOptions> method;
+  int work = 1;                             ///< E_i; the first one with `work = auto`
   bool measures_work = false;               ///< E_i follows measured times (`work = auto`)
   Index features = 0;                       ///< without the intercept
   std::uint64_t rows = 0;                   ///< of this peer's data
@@ -135,7 +147,9 @@ struct PeerProblem {
   Vector start = {};                          ///< of the coefficients; empty: zeros
 
   Vector start_point() const;  ///< of a peer that knows nothing of the answer
-  bool sums_over_tree() const { return std::holds_alternative<TreeNewtonOptions>(method); }
+  bool sums_over_tree() const { return !std::holds_alternative<DruidOptions>(method); }
+  /// The answer has noise: nothing certifies it, and what this peer alone knows of it is secret.
+  bool is_private() const { return std::holds_alternative<PrivateNewtonOptions>(method); }
   /// The network certifies its answer before it stops.
   bool certifies() const { return sums_over_tree() || certified; }
   bool shares_regularizer() const;  ///< every peer applies a share of r; there is no holder

@@ -49,6 +49,20 @@ class PeerToml : public ::testing::Test {
   TestFolder folder;
 };
 
+TEST_F(PeerToml, SaysWhatDifferentialPrivacyNeeds) {
+  const std::string promise = "dp = \"epsilon=1,delta=1e-6,bound=2\"";
+  expect_names("dp = \"epsilon=1\"", "expected epsilon=E,delta=D,bound=R");
+  expect_names(promise, "dp: needs weighting = \"sample\"");
+  expect_names(promise + "\nloss = \"squared\"", "dp: needs loss = \"logistic\"");
+  const std::string weighted = promise + "\nweighting = \"sample\"\nmembers = 3";
+  expect_names(weighted, "dp: needs sums = \"masked\"");
+  const std::string masked = weighted + "\nsums = \"masked\"\nmethod = \"tree-newton\"";
+  expect_names(masked + "\ncontributions = true", "dp: needs contributions = false");
+  const auto config = read_with(masked);
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->training.dp.meaning()->epsilon, 1);
+}
+
 TEST_F(PeerToml, IsReadWithFilesRelativeToItsFolder) {
   const auto config = read_with();
   ASSERT_TRUE(config) << config.error().text();

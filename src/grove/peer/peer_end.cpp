@@ -117,6 +117,10 @@ void PeerLoop::write_results(PeerEnd& end, const Vector& answer,
                              const std::optional<AnswerCertificate>& certificate) {
   nlohmann::json summary = to_json(status_);
   summary["outcome"] = name_of(end.outcome);
+  if (ledger_)
+    summary["privacy"] = {{"delta", config_.training.dp.meaning()->delta},
+                          {"agreed_epsilon", config_.training.dp.meaning()->epsilon},
+                          {"spent_epsilon", ledger_->spent_epsilon()}};
   summary["without"] = end.without;
   summary["unseen"] = end.unseen;
   if (contributions_ &&

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -88,6 +89,7 @@ std::optional<Error> endless_growth(const PeerConfig& config, const AgreedFit& f
 Result<PeerEnd> PeerLoop::run() {
   if (Status status = folder_.open(); !status) return status.error();
   checkpoint_ = folder_.find();
+  if (Status status = open_ledger(); !status) return status.error();
   restore_links();
   links_.publish(own_heartbeat(started_));
   if (Status status = open_network(); !status) return status.error();
@@ -126,6 +128,24 @@ bool PeerLoop::wait_to_activate() {
   const bool all_have_sent = links_.wait_for_all(std::min(next_heartbeat_, latest));
   const double now = monotonic_seconds();
   return now >= latest || (all_have_sent && now >= earliest);
+}
+
+/// A run that could not even begin is refused before anything is sent.
+Status PeerLoop::open_ledger() {
+  auto* method = std::get_if<PrivateNewtonOptions>(&problem_.method);
+  if (method == nullptr) return success();
+  const PrivacyChoice& promise = *config_.training.dp.meaning();
+  auto opened = PrivacyLedger::open(config_.state, promise, checkpoint_.has_value());
+  if (!opened) return opened.error();
+  ledger_ = std::move(*opened);
+  if (!checkpoint_ && !ledger_->allows(method->gradient_cost + method->curvature_cost))
+    return Error{
+        "dp", fmt::format("this site has spent epsilon {:.3g} at delta {:g} on its rows already "
+                          "({}/privacy.json), which leaves nothing of epsilon {:g}; expected "
+                          "more, if all members agree on that",
+                          ledger_->spent_epsilon(), promise.delta, config_.state, promise.epsilon)};
+  method->spend = [this](double mu_squared) { return ledger_->spend(mu_squared); };
+  return success();
 }
 
 void PeerLoop::activate(double now) {
@@ -339,7 +359,7 @@ void PeerLoop::choose_pace() {
 /// neighbours to agree with. Between two messages of slow links it is small at any point: it must
 /// stay so while answers to the newest messages arrive.
 bool PeerLoop::locally_converged(double now) {
-  if (problem_.certifies()) return is_certified(now);
+  if (problem_.certifies() && !is_beyond_masks(now)) return is_certified(now);
   const bool below = worst_residual_since_heartbeat_ <= config_.training.tolerance &&
                      agent_->residual() <= config_.training.tolerance;
   worst_residual_since_heartbeat_ = 0;
@@ -348,6 +368,17 @@ bool PeerLoop::locally_converged(double now) {
   const bool alone = agent_->neighbours().empty() && config_.members > 1;
   return heartbeats_below_tolerance_ >= convergence_heartbeats &&
          now >= below_tolerance_at_ + quiet_round_trips * round_trip_ && !alone;
+}
+
+/// Of three members or more two are left, whom masks would hide nothing from each other: the links
+/// go on as without a certificate.
+bool PeerLoop::is_beyond_masks(double now) {
+  if (!problem_.masks || !problem_.certified || members_.count(now) >= TreeSums::fewest_masked)
+    return false;
+  if (!std::exchange(said_uncertified_, true))
+    hooks_.log->warn(
+        "not certified: masks hide nothing between two members; stopping by local residuals");
+  return true;
 }
 
 /// The certificate counts exactly the members that signed gossip says are live, with the data that

@@ -23,6 +23,7 @@
 #include "grove/peer/peer_agent.h"
 #include "grove/peer/peer_config.h"
 #include "grove/peer/peer_status.h"
+#include "grove/peer/privacy_ledger.h"
 #include "grove/peer/signer.h"
 #include "grove/peer/state_folder.h"
 #include "grove/peer/waiting.h"
@@ -75,6 +76,7 @@ class PeerLoop {
   void release_memory();
   void log_events();
   void announce_epoch(double now);
+  Status open_ledger();
   void heartbeat(double now);
   void merge_heartbeats(double now);
   v1::Heartbeat own_heartbeat(double now);
@@ -89,6 +91,7 @@ class PeerLoop {
   void choose_pace();
   bool locally_converged(double now);
   bool is_certified(double now) const;
+  bool is_beyond_masks(double now);
   void follow_links(double now);
   void follow_membership(double now);
   void check_members(double now);
@@ -114,6 +117,7 @@ class PeerLoop {
   const PeerHooks& hooks_;
   double started_;
   StateFolder folder_;
+  std::optional<PrivacyLedger> ledger_;  ///< none: no differential privacy
   LinkTable links_;
   std::mutex members_mutex_;
   std::optional<Contributions> contributions_;  ///< none: the members did not agree on them
@@ -137,7 +141,8 @@ class PeerLoop {
   double worst_residual_since_heartbeat_ = 0;
   int heartbeats_below_tolerance_ = 0;
   double below_tolerance_at_ = 0;  ///< time of the first of these heartbeats
-  int resets_ = 0;                 ///< of the agent; those already logged
+  bool said_uncertified_ = false;
+  int resets_ = 0;  ///< of the agent; those already logged
   std::uint64_t below_tolerance_since_ = 0;
   std::uint64_t published_epoch_ = 0;
   std::size_t events_logged_ = 0;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "grove/base/bytes.h"
 #include "grove/base/text.h"
@@ -76,7 +77,6 @@ Schema schema_of_data(const PeerConfig& config, const Dataset& shard) {
         {std::string(scale_per_row_key),
          fmt::format("{:.9g}", config.scale / static_cast<double>(shard.samples.count()))});
   if (config.contributions) schema.push_back({"contributions", "signed"});
-  if (config.certify_links) schema.push_back({"certify", "by sums"});
   if (config.influence.feature_bound > 0) {
     schema.push_back({"feature-bound", fmt::format("{}", config.influence.feature_bound)});
     schema.push_back({"max-scale", fmt::format("{}", config.influence.max_scale)});
@@ -96,11 +96,18 @@ Schema schema_of_problem(const PeerConfig& config, const PeerMethod& method) {
         schema.push_back(
             {option.name, value.is_string() ? value.get<std::string>() : value.dump()});
       }
-  schema.push_back({"messages", std::holds_alternative<TreeNewtonOptions>(method)
+  if (const auto& promise = config.training.dp; !promise.empty())
+    schema.push_back({"dp", fmt::format("epsilon={},delta={},bound={},steps={}",
+                                        promise.meaning()->epsilon, promise.meaning()->delta,
+                                        promise.meaning()->bound, promise.meaning()->steps)});
+  schema.push_back({"messages", !std::holds_alternative<DruidOptions>(method)
                                     ? config.training.sums == SumsKind::masked
                                           ? "masked sums over a tree"
                                           : "sums over a tree"
                                     : "iterates of neighbours"});
+  if (std::holds_alternative<DruidOptions>(method) && settled_certify(config) != Certify::off)
+    schema.push_back({"certify", settled_certify(config) == Certify::masked ? "by masked sums"
+                                                                            : "by open sums"});
   schema.push_back({"regularizer-at", shares_regularizer(method) ? "every peer" : "holder"});
   return schema;
 }
@@ -124,11 +131,30 @@ PeerMethod peer_method(const PeerConfig& config, const MethodSetup& setup, bool 
   return druid;
 }
 
+/// The noise is for the weight that every row has, the same at all members.
+Result<PeerMethod> private_method(const PeerConfig& config, const Instance& instance) {
+  constexpr Index most = 300;  ///< Hessians with noise travel in every question
+  if (instance.dimension() > most)
+    return Error{"dp", fmt::format("the noise grows with the coefficients; expected at most {}, "
+                                   "got {}",
+                                   most, instance.dimension())};
+  const PrivacyChoice& choice = *config.training.dp.meaning();
+  PrivateNewtonOptions options =
+      private_newton_options({choice.epsilon, choice.delta}, choice.steps,
+                             config.scale / static_cast<double>(instance.samples),
+                             bound_with_intercept(choice.bound, config.training.intercept),
+                             usual_second_derivative(config.training.loss, 0));
+  options.fewest_members = config.members;
+  options.noise = system_noise();
+  options.links.patience = LinkStateOptions::told;
+  return PeerMethod(options);
+}
+
 std::optional<CertifiedAgentOptions> certified_options(const PeerConfig& config,
                                                        const PeerMethod& method,
                                                        const Instance& instance) {
   constexpr Index largest_hessian = 2000;  ///< as that of links
-  if (!config.certify_links || !std::holds_alternative<DruidOptions>(method) ||
+  if (settled_certify(config) == Certify::off || !std::holds_alternative<DruidOptions>(method) ||
       !instance.regularizer.separable() || instance.dimension() > largest_hessian)
     return std::nullopt;
   return CertifiedAgentOptions{.tolerance = config.training.tolerance,
@@ -194,14 +220,32 @@ Result<PeerProblem> set_up_problem(PeerConfig& config, const Instance& instance,
                           DisclosureRules().max_ratio * static_cast<double>(instance.samples));
   config.training.agents = 1;
   config.training.link = LinkKind::edge;
-  const bool masked = config.training.sums == SumsKind::masked;
+  bool masked = config.training.sums == SumsKind::masked;
   if (masked) config.training.method = Method::tree_newton;  // nothing else has masks
   const bool automatic = config.training.work == WorkSpec("auto");
+  const PrivacySpec promise = std::exchange(config.training.dp, "");  // that of a whole network
   auto setup = set_up_method(config.training, instance);
   if (!setup) return setup.error();
   config.training = setup->resolved;
-  const PeerMethod method = peer_method(config, *setup, few_rows, parts.influence);
+  config.training.dp = promise;
+  auto chosen = config.training.dp.empty()
+                    ? Result<PeerMethod>(peer_method(config, *setup, few_rows, parts.influence))
+                    : private_method(config, instance);
+  if (!chosen) return chosen.error();
+  const PeerMethod method = std::move(*chosen);
   const auto* druid = std::get_if<DruidOptions>(&method);
+  const auto certified = certified_options(config, method, instance);
+  if (certified && settled_certify(config) == Certify::masked) masked = true;
+  if (certified)
+    setup->notes.push_back(
+        fmt::format("certify: stops after exact sums at the answer; {}",
+                    masked ? "each member's own numbers are under masks"
+                           : "the parent of a leaf of the tree sees the leaf's Hessian there"));
+  else if (druid != nullptr && settled_certify(config) == Certify::off)
+    setup->notes.push_back(fmt::format("certify: off{}; peers stop by their local residuals",
+                                       config.certify == Certify::automatic
+                                           ? ", because masks hide nothing between two members"
+                                           : ""));
   const Schema problem = schema_of_problem(config, method);
   parts.schema.insert(parts.schema.begin(), problem.begin(), problem.end());
   return PeerProblem{
@@ -220,7 +264,7 @@ Result<PeerProblem> set_up_problem(PeerConfig& config, const Instance& instance,
       .influence = parts.influence,
       .notes = std::move(setup->notes),
       .masks = masked ? std::make_shared<MaskDirectory>(random_key()) : nullptr,
-      .certified = certified_options(config, method, instance)};
+      .certified = certified};
 }
 
 Result<PeerProblem> load_problem(PeerConfig& config) {
@@ -252,6 +296,8 @@ Result<PeerProblem> load_problem(PeerConfig& config) {
                      .columns = shard->columns,
                      .forbidden = std::move(forbidden),
                      .influence = *influence};
+  if (!config.training.dp.empty())
+    shorten_rows(shard->samples, config.training.dp.meaning()->bound);
   auto instance = single_agent_instance(config, std::move(*shard));
   if (!instance) return instance.error();
   return set_up_problem(config, *instance, std::move(parts));
@@ -262,13 +308,17 @@ void PeerProblem::prepare_sums(const std::string& announced_data) {
   const std::uint32_t tag = data_tag(announced_data, key);
   if (certified) certified->links.data = tag;
   auto* tree = std::get_if<TreeNewtonOptions>(&method);
-  if (tree == nullptr) return;
-  tree->links.data = tag;
+  auto* noisy = std::get_if<PrivateNewtonOptions>(&method);
+  if (tree != nullptr) tree->links.data = tag;
+  if (noisy != nullptr) noisy->links.data = tag;
   if (!masks) return;
-  tree->masks = MaskOptions{.secret = masks->secret(),
+  const MaskOptions options{.secret = masks->secret(),
                             .public_key = [directory = masks](AgentId member, std::uint32_t data) {
                               return directory->key_of(member, data);
                             }};
+  if (certified) certified->masks = options;
+  if (tree != nullptr) tree->masks = options;
+  if (noisy != nullptr) noisy->masks = options;
 }
 
 Vector PeerProblem::start_point() const {
@@ -289,8 +339,9 @@ LinkShape PeerProblem::link_shape() const {
     shape.largest_weight = druid->largest_weight;
   } else {
     shape.vectors = false;
-    shape.masked = masks != nullptr;
   }
+  shape.masked = masks != nullptr;
+  shape.curvature = is_private();
   return shape;
 }
 

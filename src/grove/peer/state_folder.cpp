@@ -77,7 +77,10 @@ Status StateFolder::write_model(const PeerConfig& config, const PeerProblem& pro
   // Without a certificate a peer knows its own part of the objective only.
   if (certificate) model.objective = certificate->objective / certificate->members;
   if (config.training.intercept) model.intercept = answer[problem.features];
-  return write_file_atomically(folder_ / "model.json", to_json(model).dump(1) + "\n");
+  nlohmann::json json = to_json(model);
+  // The objective of this site's rows is no private number.
+  if (problem.is_private()) json.erase("objective");
+  return write_file_atomically(folder_ / "model.json", json.dump(1) + "\n");
 }
 
 Status StateFolder::save_fit(const std::string& bytes) const {

@@ -34,7 +34,7 @@ inline PeerProblem problem_of(const TestProblem& wanted) {
   config.name = "any";
   config.holder = "peer-0";
   config.scale = wanted.scale;
-  config.certify_links = wanted.certify;
+  config.certify = wanted.certify ? Certify::open : Certify::off;
   config.influence.feature_bound = wanted.feature_bound;
   config.training.data = "synthetic:ijcnn-like,samples=100";
   config.training.seed = wanted.seed;

@@ -83,6 +83,7 @@ struct LinkShape {
   bool vectors = true;                   ///< messages have a vector
   bool sums = false;                     ///< messages have the fields of the sum service
   bool masked = false;                   ///< answers are words of fixed point under masks
+  bool curvature = false;                ///< questions have a matrix
   bool fits = false;                     ///< heartbeats have parts of a fit
   /// Largest mean of the diagonal of a link weight (influence.h).
   double largest_weight = std::numeric_limits<double>::infinity();

@@ -35,8 +35,12 @@ Violation too_long(std::string_view what, std::size_t size, std::size_t most) {
           fmt::format("{} of {} numbers, expected at most {}", what, size, most)};
 }
 
-std::optional<Violation> validate(const v1::Wave& wave, std::size_t d) {
-  const std::size_t most = 2 * d + most_scalars;
+std::size_t most_question(std::size_t d, bool curvature) {
+  return 2 * d + most_scalars + (curvature ? triangle(d) : 0);
+}
+
+std::optional<Violation> validate(const v1::Wave& wave, std::size_t d, bool curvature) {
+  const std::size_t most = most_question(d, curvature);
   if (span_of(wave.numbers()).size() > most)
     return too_long("wave", span_of(wave.numbers()).size(), most);
   if (span_of(wave.support()).size() > d) return too_long("support", wave.support().size(), d);
@@ -82,14 +86,14 @@ std::optional<Violation> validate(const v1::Sums& sums, const LinkShape& shape) 
       return Violation{RejectReason::absurd_sequence,
                        fmt::format("wave number {}", WaveId{id}.number())};
   if (sums.has_wave())
-    if (auto violation = validate(sums.wave(), d)) return violation;
+    if (auto violation = validate(sums.wave(), d, shape.curvature)) return violation;
   return sums.has_sum() ? validate(sums.sum(), d, shape.masked) : std::nullopt;
 }
 
 std::size_t max_sums_bytes(const LinkShape& shape) {
   const auto d = static_cast<std::size_t>(shape.dimension);
   constexpr std::size_t fixed = 256, number = sizeof(double), index = 5;  // a varint of 32 bits
-  const std::size_t question = number * (2 * d + most_scalars) + index * d;
+  const std::size_t question = number * most_question(d, shape.curvature) + index * d;
   const std::size_t open = number * (d + most_scalars + triangle(d)) + sizeof(float) * triangle(d);
   return fixed + question + (shape.masked ? sizeof(std::uint64_t) * most_words(d) : open);
 }

@@ -33,7 +33,7 @@ Model read_model(const json& from) {
     throw json::other_error::create(501, "columns: differ from the coefficients' number", nullptr);
   from.at("regularizer").at("l1").get_to(model.l1);
   from.at("regularizer").at("l2").get_to(model.l2);
-  from.at("objective").get_to(model.objective);
+  if (from.contains("objective")) from.at("objective").get_to(model.objective);
   if (from.contains("gap_bound")) model.gap_bound = from.at("gap_bound");
   if (from.contains("certificate")) model.certificate = certificate_from(from.at("certificate"));
   return model;

@@ -286,9 +286,10 @@ Status set_up_private_method(const Config& config, const Instance& instance, Met
                                      largest_private, instance.dimension())};
   const PrivacyChoice& choice = *config.dp.meaning();
   const double weight = static_cast<double>(config.agents) / static_cast<double>(instance.samples);
-  PrivateNewtonOptions options = private_newton_options(
-      choice.loss, choice.steps, weight, bound_with_intercept(choice.bound, config.intercept),
-      usual_second_derivative(config.loss, 0));
+  PrivateNewtonOptions options =
+      private_newton_options({choice.epsilon, choice.delta}, choice.steps, weight,
+                             bound_with_intercept(choice.bound, config.intercept),
+                             usual_second_derivative(config.loss, 0));
   const auto make = [options](const AgentParameters&, AgentContext context) {
     PrivateNewtonOptions own = options;
     own.noise = simulated_noise(context.seed, context.id);
@@ -299,7 +300,7 @@ Status set_up_private_method(const Config& config, const Instance& instance, Met
   setup.notes.push_back(fmt::format(
       "--dp: {} gradients and one matrix, with noise, keep epsilon {:g} and delta {:g} for every "
       "row against any one member; rows longer than {:g} are shortened to it",
-      choice.steps, choice.loss.epsilon, choice.loss.delta, choice.bound));
+      choice.steps, choice.epsilon, choice.delta, choice.bound));
   return success();
 }
 

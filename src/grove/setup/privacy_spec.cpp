@@ -19,8 +19,8 @@ Result<PrivacyChoice> PrivacyChoice::parse(std::string_view text) {
     double low, high;  ///< both excluded
     bool needed = true;
   };
-  const std::array<Part, 4> parts{{{"epsilon", &choice.loss.epsilon, 0.009, 50.1},
-                                   {"delta", &choice.loss.delta, 0, 0.1},
+  const std::array<Part, 4> parts{{{"epsilon", &choice.epsilon, 0.009, 50.1},
+                                   {"delta", &choice.delta, 0, 0.1},
                                    {"bound", &choice.bound, 0, 1e150},
                                    {"steps", &steps, 1, 10'001, false}}};
   const Error unread{

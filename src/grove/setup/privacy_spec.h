@@ -1,13 +1,12 @@
 #pragma once
 
 #include "grove/base/spec.h"
-#include "grove/sums/privacy.h"
 
 namespace grove {
 
 /// --dp, understood.
 struct PrivacyChoice {
-  PrivacyLoss loss;
+  double epsilon = 0, delta = 0;
   double bound = 1;  ///< rows that are longer are shortened to this Euclidean norm
   int steps = 50;    ///< gradients that each member gives
 

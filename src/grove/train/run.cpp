@@ -156,7 +156,7 @@ class Training {
       case RunStatus::budget_spent:
         return fmt::format(
             "spent its privacy budget in {} rounds: epsilon {:g}, delta {:g} for every row", round,
-            config_.dp.meaning()->loss.epsilon, config_.dp.meaning()->loss.delta);
+            config_.dp.meaning()->epsilon, config_.dp.meaning()->delta);
       default:
         return fmt::format("interrupted after {} rounds", round);
     }
