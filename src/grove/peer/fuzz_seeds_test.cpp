@@ -9,6 +9,7 @@
 #include "grove/base/file.h"
 #include "grove/peer/exchange_fuzz.h"
 #include "grove/peer/gossip_fuzz.h"
+#include "grove/peer/process_settings.h"
 #include "grove/peer/restore_fuzz.h"
 #include "grove/peer/wire_fuzz.h"
 
@@ -39,10 +40,12 @@ TEST(FuzzSeeds, AreExchangesInWhichSomethingIsReceived) {
 
 // The bodies of the libFuzzer targets, with random edits.
 RC_GTEST_PROP(Exchange, LeavesAPeerUsableWhateverItsNeighbourSends, (const std::string& bytes)) {
+  silence_protobuf();
   fuzz_exchange(bytes);
 }
 
 RC_GTEST_PROP(Gossip, LeavesAPeerUsableWhateverAMemberSays, (const std::string& bytes)) {
+  silence_protobuf();
   fuzz_gossip(bytes);
 }
 

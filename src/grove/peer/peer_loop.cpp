@@ -39,6 +39,11 @@ std::string event_text(const AgentEvent& event) {
           "links_raised factor={:g}: the peer kept disagreeing with its neighbours while its steps "
           "were small",
           event.value);
+    case AgentEvent::Kind::lowered_links:
+      return fmt::format(
+          "links_lowered factor={:.2g}: the peer and its neighbours kept moving together, in small "
+          "steps",
+          event.value);
     case AgentEvent::Kind::shortened_step:
       return fmt::format("step_shortened to={:g}", event.value);
     case AgentEvent::Kind::changed_tree:
