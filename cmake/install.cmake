@@ -1,6 +1,7 @@
 # `cmake --install`: the libraries with their headers, and what find_package(Grove) needs.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Grove)
 
 get_property(libraries GLOBAL PROPERTY GROVE_LIBRARIES)
