@@ -11,7 +11,7 @@
 namespace grove::peer {
 namespace {
 
-constexpr const char* format_name = "grove-privacy/1";
+constexpr const char* ledger_format = "grove-privacy/1";
 
 }  // namespace
 
@@ -36,7 +36,7 @@ Result<PrivacyLedger> PrivacyLedger::open(const std::filesystem::path& folder,
   const auto json = nlohmann::json::parse(*text, nullptr, false);
   const Error damaged{ledger.file_.string(),
                       "damaged; expected the account of what was spent, format grove-privacy/1"};
-  if (!json.is_object() || json.value("format", "") != format_name) return damaged;
+  if (!json.is_object() || json.value("format", "") != ledger_format) return damaged;
   const auto spent = json.find("spent_mu_squared"), answers = json.find("answers");
   if (spent == json.end() || !spent->is_number() || answers == json.end() ||
       !answers->is_number_unsigned())
@@ -64,7 +64,7 @@ bool PrivacyLedger::spend(double mu_squared) {
 }
 
 Status PrivacyLedger::keep() const {
-  const nlohmann::json json = {{"format", format_name},
+  const nlohmann::json json = {{"format", ledger_format},
                                {"spent_mu_squared", spent_},
                                {"answers", answers_},
                                {"delta", promise_.delta},
