@@ -111,9 +111,8 @@ TEST_F(CommandLine, UnknownNamesGetASuggestion) {
   EXPECT_EQ(
       grove("tarin").err,
       "grove: 'tarin' is unknown; expected one of: train, fit, summary, predict, compare, "
-      "plot, data, "
-      "reproduce, theory, peer, network, audit, site, study, doctor, view, completion; did you "
-      "mean train?\n");
+      "plot, export, data, reproduce, theory, peer, network, audit, site, study, doctor, view, "
+      "completion; did you mean train?\n");
   EXPECT_NE(grove("benchmark").err.find("did you mean compare?"), std::string::npos);
 }
 

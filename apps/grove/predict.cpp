@@ -59,7 +59,7 @@ Result<Prediction> predict(const PredictSettings& settings, const Model& model) 
                            settings.data, dataset->samples.dimension(), model.coefficients.size()));
   Prediction prediction{.margins = margins(model, dataset->samples),
                         .labelled = dataset->samples.targets.allFinite()};
-  if (!prediction.margins.allFinite())
+  if (!predicted_values(model, prediction.margins).allFinite())
     return Error{settings.data,
                  "the values are so large that predictions overflow; expected features "
                  "of the size that the model was trained on"};
@@ -72,14 +72,20 @@ Result<Prediction> predict(const PredictSettings& settings, const Model& model) 
 double probability_of(double margin) { return 1 / (1 + std::exp(-margin)); }
 
 /// CSV with a header and one line per sample: the predicted label and the probability of the class
-/// that the header names, or the predicted number.
+/// that the header names (without a likelihood the linear predictor), or the predicted number.
 std::string prediction_csv(const Model& model, const Vector& margins) {
   if (!model.labels) {
     std::string lines = "predicted_value\n";
-    for (const double margin : margins) lines += exact(margin) + "\n";
+    for (const double value : predicted_values(model, margins)) lines += exact(value) + "\n";
     return lines;
   }
   const std::string labels[] = {label_text(*model.labels, false), label_text(*model.labels, true)};
+  if (!has_probabilities(model.loss)) {
+    std::string lines = "predicted_label,linear_predictor\n";
+    for (const double margin : margins)
+      lines += fmt::format("{},{}\n", csv_field(labels[margin > 0]), exact(margin));
+    return lines;
+  }
   std::string lines = fmt::format("predicted_label,{}\n", csv_field("probability_of_" + labels[1]));
   for (const double margin : margins)
     lines += fmt::format("{},{}\n", csv_field(labels[margin > 0]), exact(probability_of(margin)));
@@ -119,8 +125,13 @@ nlohmann::json prediction_json(const Model& model, const Prediction& prediction)
       {"format", "grove-prediction/1"},
       {"scores", scores},
       {"margins", std::vector<double>(prediction.margins.begin(), prediction.margins.end())}};
-  if (!model.labels) return result;
+  if (!model.labels) {
+    const Vector values = predicted_values(model, prediction.margins);
+    result["values"] = std::vector<double>(values.begin(), values.end());
+    return result;
+  }
   result["labels"] = labels_json(model.labels);
+  if (!has_probabilities(model.loss)) return result;
   for (const double margin : prediction.margins)
     result["probabilities_of_positive"].push_back(probability_of(margin));
   return result;

@@ -196,8 +196,8 @@ void add_disclosure_options(PeerConfig& config, std::vector<Option>& options) {
   options.push_back(choice_option<Certify>(
       {"certify", "",
        "methods with links stop only after exact sums at the answer, which are masked, or open: "
-       "the "
-       "parent of a leaf sees the leaf's Hessian there (auto: masked where members = 3 or more)",
+       "the parent of a leaf sees the leaf's Hessian there (auto: masked where members = 3 or "
+       "more)",
        group},
       config.certify,
       {{"auto", Certify::automatic},

@@ -184,6 +184,19 @@ inline bool is_classification(const Loss& loss) {
                       std::holds_alternative<SquaredHingeLoss>(loss);
 }
 
+/// Only the logistic loss is the likelihood of a class.
+inline bool has_probabilities(const Loss& loss) {
+  return std::holds_alternative<LogisticLoss>(loss);
+}
+
+/// The number that a regression predicts at that margin: of losses with a log link its exponential.
+inline double predicted_at(const Loss& loss, double margin) {
+  const bool log_link = std::holds_alternative<PoissonLoss>(loss) ||
+                        std::holds_alternative<GammaLoss>(loss) ||
+                        std::holds_alternative<NegativeBinomialLoss>(loss);
+  return log_link ? std::exp(margin) : margin;
+}
+
 /// The largest second derivative of a sample with this target. Poisson and gamma losses have none:
 /// theirs is that of a model that fits the target, which gives the scale of a Hessian and no bound.
 double usual_second_derivative(const Loss& loss, double target);

@@ -39,21 +39,22 @@ Model read_model(const json& from) {
   return model;
 }
 
-Scores classification_scores(const Vector& margins, const Vector& targets) {
+Scores classification_scores(const Loss& loss_function, const Vector& margins,
+                             const Vector& targets) {
   double right = 0, loss = 0;
   for (Index k = 0; k < margins.size(); ++k) {
     right += (margins[k] > 0) == (targets[k] > 0.5);
     loss += LogisticLoss{}.at(margins[k], targets[k]).value;
   }
   const auto count = static_cast<double>(margins.size());
-  return {.accuracy = right / count,
-          .log_loss = loss / count,
-          .auc = area_under_curve(margins, targets)};
+  Scores scores{.accuracy = right / count, .auc = area_under_curve(margins, targets)};
+  if (has_probabilities(loss_function)) scores.log_loss = loss / count;
+  return scores;
 }
 
-Scores regression_scores(const Vector& margins, const Vector& targets) {
-  const Vector residuals = margins - targets;
-  const auto count = static_cast<double>(margins.size());
+Scores regression_scores(const Vector& predicted, const Vector& targets) {
+  const Vector residuals = predicted - targets;
+  const auto count = static_cast<double>(predicted.size());
   const double variance = (targets.array() - targets.mean()).square().sum();
   Scores scores{.rmse = std::sqrt(residuals.squaredNorm() / count),
                 .mae = residuals.lpNorm<1>() / count};
@@ -119,9 +120,14 @@ Vector margins(const Model& model, const Samples& samples) {
   return result;
 }
 
+Vector predicted_values(const Model& model, const Vector& margins) {
+  return margins.unaryExpr([&](double margin) { return predicted_at(model.loss, margin); });
+}
+
 Scores score(const Model& model, const Vector& margins, const Vector& targets) {
-  return is_classification(model.loss) ? classification_scores(margins, targets)
-                                       : regression_scores(margins, targets);
+  return is_classification(model.loss)
+             ? classification_scores(model.loss, margins, targets)
+             : regression_scores(predicted_values(model, margins), targets);
 }
 
 }  // namespace grove

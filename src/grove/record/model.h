@@ -35,10 +35,13 @@ Result<Model> model_from_json(const nlohmann::json& json);
 /// zero in all it was trained on, and are not used.
 Vector margins(const Model& model, const Samples& samples);
 
+/// What a regression predicts at these margins.
+Vector predicted_values(const Model& model, const Vector& margins);
+
 /// Quality on samples with known targets. Which fields are set depends on the loss.
 struct Scores {
   std::optional<double> accuracy;   ///< share of right classes
-  std::optional<double> log_loss;   ///< mean negative log likelihood, in nats
+  std::optional<double> log_loss;   ///< mean negative log likelihood, in nats; of logistic loss
   std::optional<double> auc;        ///< area under the ROC curve; unset if one class is absent
   std::optional<double> rmse;       ///< root of the mean squared error
   std::optional<double> mae;        ///< mean absolute error

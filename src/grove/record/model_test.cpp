@@ -120,6 +120,21 @@ TEST(Scores, AucIsOneWhenTheClassesSeparateAndZeroWhenReversed) {
   EXPECT_DOUBLE_EQ(*score(classifier(), vector_of({2, 1, -1, -2}), y).auc, 0);
 }
 
+// e^0 = 1 and e^log(3) = 3 against 1 and 2; a hinge has classes without probabilities.
+TEST(Scores, AreOfWhatTheLossPredicts) {
+  for (const Loss& loss : {Loss(PoissonLoss{}), Loss(GammaLoss{}), Loss(NegativeBinomialLoss{2})}) {
+    const Model model{.version = "1", .loss = loss, .coefficients = vector_of({1})};
+    const Vector m = vector_of({0, std::log(3.0)});
+    EXPECT_NEAR(predicted_values(model, m)[1], 3, 1e-15);
+    EXPECT_NEAR(*score(model, m, vector_of({1, 2})).mae, 0.5, 1e-15);
+  }
+  Model hinge = classifier();
+  hinge.loss = SquaredHingeLoss{};
+  const Scores scores = score(hinge, vector_of({-1, 2}), vector_of({0, 1}));
+  EXPECT_EQ(*scores.accuracy, 1);
+  EXPECT_FALSE(scores.log_loss);
+}
+
 // Residuals 0, -1, 2: squares 5, absolute values 3; the targets vary by 2 around their mean 2.
 TEST(Scores, OfARegressionAreThoseWorkedByHand) {
   const Model model{.version = "1", .loss = SquaredLoss{}, .coefficients = vector_of({1})};
