@@ -253,6 +253,37 @@ TEST(Fit, NamesWhatIsSeparatedAfterAnyMethod) {
   }
 }
 
+// Offsets that spread the means over many decades are no separation; the mean of y is e^1 times
+// what the offset says. Those that no mean can have are refused.
+TEST(Fit, TakesOffsetsOfAnySize) {
+  std::string tables[2];
+  for (std::string& table : tables) table = "y,x,o\n";
+  for (int row = 0; row < 60; ++row) {
+    const double offset = row % 20;
+    tables[row % 2] += fmt::format("{:.0f},{},{}\n", std::round(std::exp(offset + 1)),
+                                   row % 3 == 0 ? 1 : 0, offset);
+  }
+  for (const Method method : {Method::automatic, Method::druid_vl}) {
+    Config config = usual();
+    config.method = method;
+    const auto fit = fit_tables("y ~ x + offset(o)", {tables[0], tables[1]}, "poisson", {}, config);
+    ASSERT_EQ(error_of(fit), "");
+    EXPECT_NEAR(fit->model.inference.table[0].estimate, 1, 1e-4);
+    const auto overflow =
+        fit_tables("y ~ x + offset(I(o * 1e4))", {tables[0], tables[1]}, "poisson", {}, config);
+    EXPECT_NE(error_of(overflow), "");
+  }
+}
+
+// Sums of a table have no noise.
+TEST(Fit, RefusesDifferentialPrivacy) {
+  Config config = usual();
+  config.dp = "epsilon=1,delta=1e-6,bound=2";
+  const auto fit =
+      fit_tables("y ~ x", {"y,x\n0,1\n1,2\n", "y,x\n1,0\n0,3\n"}, "binomial", {}, config);
+  EXPECT_EQ(error_of(fit).substr(0, 4), "--dp");
+}
+
 TEST(Fit, NamesCollinearAndConstantColumns) {
   const auto twice = fit_tables(
       "y ~ x + z + u", {"y,x,z,u\n1,1,2,3\n2,2,4,1\n", "y,x,z,u\n3,5,10,2\n0,4,8,7\n9,1,2,4\n"},

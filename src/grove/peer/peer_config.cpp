@@ -368,11 +368,11 @@ Option log_format_option(LogFormat& target, const std::string& group) {
 }
 
 Certify settled_certify(const PeerConfig& config) {
-  if (config.certify == Certify::automatic) {
-    if (config.members >= fewest_masked_agents) return Certify::masked;
-    return fits_formula(config) ? Certify::open : Certify::off;
-  }
-  return config.certify == Certify::off && fits_formula(config) ? Certify::open : config.certify;
+  const bool fits = fits_formula(config);  // its table needs exact sums
+  if (config.certify != Certify::automatic && !(config.certify == Certify::off && fits))
+    return config.certify;
+  if (config.members >= fewest_masked_agents) return Certify::masked;
+  return fits ? Certify::open : Certify::off;
 }
 
 Method usual_fit_method(const Config& training) {

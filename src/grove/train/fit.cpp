@@ -354,6 +354,8 @@ Result<NetworkSolution> solve_network(const FitOptions& options, const Config& g
 
 Result<Fit> fit(const FitOptions& options, const Config& config, const FitData& data,
                 const RunHooks& hooks, const std::optional<Vector>& start) {
+  if (!config.dp.empty())
+    return Error{"--dp", "the sums of a table of coefficients have no noise; expected grove train"};
   auto solved = solve_network(options, config, data, objectives_of(data, config.l2),
                               start.value_or(start_of(data)), hooks);
   if (!solved) return solved.error();
@@ -364,6 +366,12 @@ Result<Fit> fit(const FitOptions& options, const Config& config, const FitData& 
   Fit result{.record = {},
              .model = fitted_model(options, config, data, solved->x, total, null_fit(data)),
              .scaled = solved->x};
+  if (options.family.is_likelihood() && !std::isfinite(result.model.inference.deviance))
+    return Error{
+        "formula",
+        fmt::format("predictions overflow at the answer; expected terms and offsets on the "
+                    "scale of the link ({}), such as offset(log(population))",
+                    options.family.link())};
   result.model.objective = solved->value;
   result.model.outcome = outcome_text(*solved);
   result.record = std::move(solved->record);

@@ -9,7 +9,7 @@
 namespace grove {
 namespace {
 
-constexpr int most_steps = 100;
+constexpr int most_steps = 200;
 
 bool supported(const Regularizer& regularizer) {
   return regularizer.separable() && std::isinf(regularizer.low) && std::isinf(regularizer.high);
@@ -39,14 +39,10 @@ class Polisher {
         result_.converged = zeros_are_optimal();
         break;
       }
-      if (falls_for_ever(start)) {
-        result_.separating = true;
-        break;
-      }
       best = std::min(best, result_.decrement);
       if (!move(result_.decrement <= 1e-14 * start)) break;
     }
-    if (!result_.separating) note_faded_direction();
+    note_faded_directions();
     return std::move(result_);
   }
 
@@ -68,42 +64,31 @@ class Polisher {
            regularizer_.value(result_.x);
   }
 
-  /// Where exponential losses fade along a direction, Newton's steps keep their length and the
-  /// decrement shrinks by 1/e at each; near a minimizer it shrinks faster and faster.
-  bool falls_for_ever(double start) {
-    const double ratio = result_.decrement / before_;
-    const bool fading = result_.decrement <= 1e-6 * start && ratio > 0.25 && ratio < 0.5 &&
-                        result_.last_step.lpNorm<Eigen::Infinity>() > 1e-3;
-    before_ = result_.decrement;
-    fading_steps_ = fading ? fading_steps_ + 1 : 0;
-    return fading_steps_ >= 5;
-  }
-
-  /// Where next to nothing is left of the curvature that f had at zero along a direction, and f
-  /// does not grow far along it, there is no minimizer: an exponential loss has faded into
-  /// rounding. Collinear columns have no curvature at zero either.
-  void note_faded_direction() {
+  /// Where x has gone far along directions in which next to nothing is left of the curvature, and f
+  /// does not grow much farther along them, there is no minimizer: an exponential loss has faded
+  /// into rounding. Along collinear columns f had no curvature at zero either.
+  void note_faded_directions() {
     constexpr Index most = 500;  // coefficients: the decomposition is cubic
-    constexpr double flat = 1e-10, faded = 1e-8, far = 30;
+    constexpr double faded = 1e-8, flat = 1e-10, farther = 30;
     const Index count = result_.x.size();
     if (static_cast<Index>(free_.size()) != count || count > most) return;
     value_ = evaluate();  // the last Hessian may be that of a refused step
-    Matrix usual;
-    f_.evaluate(Vector::Zero(count), Batch::all(), nullptr, &usual, scratch_);
-    const Vector scale = usual.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse();
-    const auto scaled = [&](const Matrix& hessian) -> Matrix {
-      return scale.asDiagonal() * hessian * scale.asDiagonal() +
-             flat * Matrix::Identity(count, count);
-    };
-    const Eigen::GeneralizedSelfAdjointEigenSolver<Matrix> left(scaled(hessian_), scaled(usual));
-    if (left.info() != Eigen::Success || !(left.eigenvalues()[0] <= faded)) return;
-    const Vector direction = scale.cwiseProduct(left.eigenvectors().col(0));
-    for (const double length : {far, -far})
-      if (total(result_.x + length * direction) <= value_ + 1e-10 * std::abs(value_)) {
-        result_.converged = false;
-        result_.separating = true;
-        result_.last_step = length * direction;
-      }
+    if (!hessian_.allFinite()) return;
+    Matrix at_zero;
+    f_.evaluate(Vector::Zero(count), Batch::all(), nullptr, &at_zero, scratch_);
+    const double usual = at_zero.diagonal().mean();
+    const Eigen::SelfAdjointEigenSolver<Matrix> left(hessian_);
+    const double least = faded * std::max(hessian_.diagonal().mean(), usual);
+    Vector direction = Vector::Zero(count);
+    for (Index k = 0; k < count && left.eigenvalues()[k] <= least; ++k)
+      direction += left.eigenvectors().col(k).dot(result_.x) * left.eigenvectors().col(k);
+    if (!(direction.norm() > 0)) return;
+    direction.normalize();
+    if (!(direction.dot(at_zero * direction) > flat * usual)) return;
+    if (!(total(result_.x + farther * direction) <= value_ + 1e-10 * std::abs(value_))) return;
+    result_.converged = false;
+    result_.separating = true;
+    result_.last_step = direction;
   }
 
   /// Newton's step over the free coordinates.
@@ -165,8 +150,6 @@ class Polisher {
   std::vector<Index> free_;
   Polished result_;
   double value_ = 0;
-  double before_ = std::numeric_limits<double>::infinity();  ///< the last decrement
-  int fading_steps_ = 0;
   Vector gradient_;
   Matrix hessian_;
   ObjectiveScratch scratch_;
