@@ -56,4 +56,13 @@ std::string printable(std::string_view text, std::size_t characters) {
   return result;
 }
 
+std::size_t first_not_utf8(std::string_view text) {
+  for (std::size_t place = 0; place < text.size();) {
+    const std::size_t bytes = first_character(text.substr(place)).bytes;
+    if (bytes == 0) return place;
+    place += bytes;
+  }
+  return std::string_view::npos;
+}
+
 }  // namespace grove

@@ -13,4 +13,7 @@ namespace grove {
 std::string printable(std::string_view text,
                       std::size_t characters = std::numeric_limits<std::size_t>::max());
 
+/// Where the first byte is that belongs to no UTF-8 character; npos: there is none.
+std::size_t first_not_utf8(std::string_view text);
+
 }  // namespace grove

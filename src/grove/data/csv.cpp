@@ -80,6 +80,10 @@ Result<std::vector<std::string>> parse_names(std::string_view line, const std::s
   if (std::ranges::all_of(names,
                           [](const std::string& name) { return parse_double(name).has_value(); }))
     return Error{where, "expected a header line with column names, found only numbers"};
+  for (auto name = names.begin(); name != names.end(); ++name)
+    if (!name->empty() && std::find(names.begin(), name, *name) != name)
+      return Error{where,
+                   fmt::format("expected column names once each, found {} twice", shown(*name))};
   return names;
 }
 
@@ -95,8 +99,6 @@ Result<std::size_t> find_column(const Names& names, std::string_view wanted, std
         where, fmt::format("expected {} {}{}", what, shown(wanted),
                            near ? ", the nearest name is " + shown(*near) : ", found only others")};
   }
-  if (std::find(found + 1, names.end(), wanted) != names.end())
-    return Error{where, fmt::format("expected {} {} once, found two", what, shown(wanted))};
   return static_cast<std::size_t>(found - names.begin());
 }
 

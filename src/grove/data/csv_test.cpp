@@ -158,7 +158,10 @@ TEST(CsvReader, RefusesHeadersItCannotUse) {
             "data.csv:2: expected a header line with column names, found only numbers");
   EXPECT_EQ(read("a,label,b\n1,2,3\n", "lable").error,
             "data.csv:1: expected a label column `lable`, the nearest name is `label`");
-  EXPECT_EQ(read("y,y\n1,2\n").error, "data.csv:1: expected a label column `y` once, found two");
+  EXPECT_EQ(read("y,y\n1,2\n").error,
+            "data.csv:1: expected column names once each, found `y` twice");
+  EXPECT_EQ(read("a,a,y\n1,2,3\n").error,
+            "data.csv:1: expected column names once each, found `a` twice");
   EXPECT_EQ(read("y,a\n").error, "data.csv: has no samples, expected at least one line of data");
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "grove/base/printable.h"
 #include "grove/base/text.h"
 #include "grove/data/lines.h"
 #include "grove/data/number.h"
@@ -141,6 +142,18 @@ Status check_header(const std::vector<std::string>& cells, std::string_view firs
   return success();
 }
 
+/// Texts in another encoding would be other levels than the same texts at another site.
+Status check_encoding(std::string_view text, const std::string& source) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    return Error{source, "is UTF-16; expected UTF-8"};
+  const std::size_t place = first_not_utf8(text);
+  if (place == std::string_view::npos) return success();
+  const auto line = static_cast<std::size_t>(std::ranges::count(text.substr(0, place), '\n')) + 1;
+  return line_error(source, line,
+                    fmt::format("expected UTF-8, found the byte {:#x}; the table may be Latin-1",
+                                static_cast<unsigned char>(text[place])));
+}
+
 std::vector<std::string> numbered_names(std::size_t count) {
   std::vector<std::string> names;
   for (std::size_t k = 1; k <= count; ++k) names.push_back(fmt::format("V{}", k));
@@ -240,6 +253,7 @@ void TableBuilder::add_text(std::string_view cell) {
   const bool missing = is_missing(cell);
   const std::optional<double> number =
       missing ? std::optional(missing_number) : number_in(cell, decimal_comma_);
+  if (decimal_comma_ && number && !missing) note_decimal_sign(cell);
   TableColumn& column = table_.columns[column_];
   if (number && !column.is_text) return add_number(*number);
   if (!column.is_text) make_text(column_);
@@ -250,6 +264,22 @@ void TableBuilder::add_text(std::string_view cell) {
     add_code(column_, std::string(cell));
   }
   ++column_;
+}
+
+void TableBuilder::note_decimal_sign(std::string_view cell) {
+  DecimalSign* sign = cell.find(',') != std::string_view::npos   ? &comma_
+                      : cell.find('.') != std::string_view::npos ? &point_
+                                                                 : nullptr;
+  if (sign != nullptr && sign->cell.empty())
+    *sign = {.cell = std::string(cell), .line = table_.lines.back()};
+}
+
+/// Where a comma is the decimal sign, the point of 1.380 may stand between thousands.
+Status TableBuilder::check_decimal_signs() const {
+  if (comma_.cell.empty() || point_.cell.empty()) return success();
+  return line_error(table_.source, point_.line,
+                    fmt::format("expected one decimal sign, found {} here and {} in line {}",
+                                shown(point_.cell), shown(comma_.cell), comma_.line));
 }
 
 /// The first text of a column makes texts of the numbers above it.
@@ -286,6 +316,7 @@ Table TableBuilder::finish() && {
 
 Result<Table> parse_table(std::string_view text, const std::string& source,
                           const TableOptions& options) {
+  if (Status status = check_encoding(text, source); !status) return status.error();
   const char separator = options.separator.value_or(find_separator(text));
   RecordReader reader(text, separator);
   std::vector<std::string> cells{""};
@@ -322,6 +353,7 @@ Result<Table> parse_table(std::string_view text, const std::string& source,
           fmt::format("expected {} cells as in the header, found {}", width, cells.size()));
     add_row();
   }
+  if (Status status = builder.check_decimal_signs(); !status) return status.error();
   Table table = std::move(builder).finish();
   if (table.rows() == 0) return Error{source, "has no rows below its header"};
   return table;

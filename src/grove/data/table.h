@@ -72,17 +72,27 @@ class TableBuilder {
   void add_number(double value);  ///< NaN: missing
   void allow_decimal_comma() { decimal_comma_ = true; }
 
+  /// Numbers have the point or the comma, not both.
+  Status check_decimal_signs() const;
+
   /// Columns without a name are left out.
   Table finish() &&;
 
  private:
+  struct DecimalSign {
+    std::string cell;  ///< the first that has it; empty: none
+    std::size_t line = 0;
+  };
+
   void make_text(std::size_t column);
+  void note_decimal_sign(std::string_view cell);
   void add_code(std::size_t column, const std::string& cell);
 
   Table table_;
   std::vector<std::unordered_map<std::string, std::int32_t>> codes_;  ///< by column
   std::size_t column_ = 0;
   bool decimal_comma_ = false;
+  DecimalSign comma_, point_;
 };
 
 }  // namespace grove

@@ -112,6 +112,17 @@ TEST(Table, NamesTheLineOfARowThatIsTooShort) {
   EXPECT_NE(error_of("").find("is empty"), std::string::npos);
 }
 
+TEST(Table, HasOneEncodingAndOneDecimalSign) {
+  EXPECT_EQ(parsed("town\nK\xC3\xB6ln\n").columns[0].texts[0], "K\xC3\xB6ln");
+  EXPECT_EQ(error_of("town\nBonn\nK\xF6ln\n"),
+            "t.csv:3: expected UTF-8, found the byte 0xf6; the table may be Latin-1");
+  EXPECT_NE(error_of("\xFF\xFEt\0o\0").find("is UTF-16"), std::string::npos);
+  EXPECT_EQ(parsed("a;b\n1,5;2,5\n3;4\n").columns[0].numbers[0], 1.5);
+  EXPECT_EQ(parsed("a;b\n1.5;2.5\n").columns[1].numbers[0], 2.5);
+  EXPECT_EQ(error_of("a;b\n1.380;7\n2;3,61\n"),
+            "t.csv:2: expected one decimal sign, found `1.380` here and `3,61` in line 3");
+}
+
 TEST(Table, ReadsCompressedFiles) {
   const testing_files::TestFolder folder;
   const std::string name = folder.write(
