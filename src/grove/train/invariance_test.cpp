@@ -74,14 +74,12 @@ void expect_same(const Options& options, const Table& plain, const Table& change
 
 TEST(Invariance, UnitsAndShiftsOfColumnsDoNotMatter) {
   for (const Loss& loss : {Loss(LogisticLoss{}), Loss(SquaredLoss{}), Loss(HuberLoss{})})
-    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
       Options options = options_of(loss);
       options.tolerance = 1e-9;
       const Table table = make_table(loss, seed);
       SCOPED_TRACE(name_of(loss) + " " + std::to_string(seed));
-      // Huber's Hessian jumps where a row crosses delta, and rounding of the shift decides when.
-      const bool jumps = std::holds_alternative<HuberLoss>(loss);
-      expect_same(options, table, change_units(table, seed, jumps ? 1e3 : 1e4));
+      expect_same(options, table, change_units(table, seed, 1e4));
     }
 }
 
