@@ -173,6 +173,8 @@ TEST(Invariance, ClassesThatAreSeparatedHaveNoMinimizer) {
   EXPECT_EQ(record->outcome.status, RunStatus::round_limit);
   EXPECT_NE(record->outcome.detail.find("no minimizer"), std::string::npos);
   EXPECT_NE(record->outcome.detail.find("feature 4"), std::string::npos) << record->outcome.detail;
+  EXPECT_FALSE(record->outcome.gap_bound);
+  EXPECT_TRUE(record->explanations.empty());
   options.l2 = 1e-3;
   const auto penalized = train(table, options);
   ASSERT_TRUE(penalized);

@@ -80,10 +80,12 @@ class Training {
     }
     if (problem_.reference && measures_.finite) record_.trace.back().worst_gap = worst_gap();
     // A certificate is made from sums without noise.
-    if (config_.dp.empty()) record_.outcome.gap_bound = stopping_->gap_bound(measures_);
+    if (config_.dp.empty() && !no_minimizer_)
+      record_.outcome.gap_bound = stopping_->gap_bound(measures_);
     record_.outcome.rounds = runtime_->round();
     record_.outcome.seconds = hooks_.seconds() - began;
     complete_record();
+    if (no_minimizer_) record_.explanations.clear();  // more rounds would not help
     return std::move(record_);
   }
 
