@@ -284,6 +284,17 @@ TEST(Fit, RefusesDifferentialPrivacy) {
   EXPECT_EQ(error_of(fit).substr(0, 4), "--dp");
 }
 
+TEST(Fit, NamesTheSiteThatLacksAColumn) {
+  for (const bool first : {true, false}) {
+    const std::string with = "y,x,z\n1,2,3\n2,2,1\n", without = "y,x\n1,2\n2,3\n";
+    const auto fit =
+        fit_tables("y ~ x + z", {first ? without : with, first ? with : without}, "gaussian");
+    EXPECT_NE(error_of(fit).find(first ? "s0.csv: has no column `z`" : "s1.csv: has no column `z`"),
+              std::string::npos)
+        << error_of(fit);
+  }
+}
+
 TEST(Fit, NamesCollinearAndConstantColumns) {
   const auto twice = fit_tables(
       "y ~ x + z + u", {"y,x,z,u\n1,1,2,3\n2,2,4,1\n", "y,x,z,u\n3,5,10,2\n0,4,8,7\n9,1,2,4\n"},

@@ -246,6 +246,8 @@ std::vector<std::string> Formula::columns() const {
 
 Result<Formula> parse_formula(std::string_view text, std::span<const std::string> columns) {
   const auto syntax = parse_syntax(text);
+  if (!syntax && text.find('~') == std::string_view::npos)
+    return formula_error(text, {0, text.size()}, "expected RESPONSE ~ TERMS, as in y ~ a + b");
   if (!syntax) return syntax.error();
   if (syntax->kind != Syntax::Kind::binary || syntax->text != "~")
     return formula_error(text, syntax->range, "expected RESPONSE ~ TERMS, as in y ~ a + b");

@@ -57,6 +57,8 @@ TEST(Formula, ReadsResponsesAndOffsets) {
 }
 
 TEST(Formula, PutsACaretUnderTheMistake) {
+  for (const char* text : {"y = a + b", "y a"})
+    EXPECT_NE(terms_of(text).find("expected RESPONSE ~ TERMS"), std::string::npos) << text;
   EXPECT_EQ(terms_of("y ~ a + gpaa"),
             "formula: there is no column `gpaa`\n"
             "  y ~ a + gpaa\n"

@@ -49,14 +49,22 @@ Status check_same_columns(const FitOptions& options, const std::vector<Table>& t
   return success();
 }
 
+/// A column that one of them lacks is named with its site later.
+std::vector<std::string> names_of_any(const std::vector<Table>& tables) {
+  std::vector<std::string> names = tables[0].names();
+  for (const Table& table : tables)
+    for (const std::string& name : table.names())
+      if (!contains(names, name)) names.push_back(name);
+  return names;
+}
+
 bool has_dot(const Syntax& syntax) {
   return syntax.kind == Syntax::Kind::dot || std::ranges::any_of(syntax.children, has_dot);
 }
 
 Result<Formula> read_formula(const FitOptions& options, const std::vector<Table>& tables) {
   const auto syntax = parse_syntax(options.formula);
-  if (!syntax) return syntax.error();
-  if (!has_dot(*syntax)) return parse_formula(options.formula, tables[0].names());
+  if (!syntax || !has_dot(*syntax)) return parse_formula(options.formula, names_of_any(tables));
   if (Status status = check_same_columns(options, tables); !status) return status.error();
   std::vector<std::string> names = usable_columns(options, tables[0]);
   for (const std::string& role : {options.roles.weights, options.roles.offset})
