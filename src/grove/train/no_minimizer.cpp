@@ -31,11 +31,21 @@ std::string names_of_largest(const Instance& instance, const Vector& numbers) {
   return names;
 }
 
+/// Whether penalties grow along every direction.
+bool grows_everywhere(const Instance& instance) {
+  const Regularizer& r = instance.regularizer;
+  if (r.regularized < instance.dimension()) return false;
+  if (instance.mean->penalizes()) return true;
+  for (Index k = 0; k < r.regularized; ++k)
+    if (!(r.l1_at(k) > 0)) return false;
+  return true;
+}
+
 }  // namespace
 
 bool falls_for_ever(const Instance& instance) {
   constexpr Index most = 2000;  // coefficients: the solver factorizes Hessians
-  if (instance.dimension() > most) return false;
+  if (instance.dimension() > most || grows_everywhere(instance)) return false;
   const auto optimum =
       solve_reference(*instance.scaled(instance.mean), instance.scaled_regularizer());
   return !optimum && optimum.error().where == no_minimizer_field;
