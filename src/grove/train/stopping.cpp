@@ -49,6 +49,22 @@ bool StoppingRule::at_rest(const Measures& now) const {
                                          rounding_share * start_.step_bound);
 }
 
+namespace {
+
+/// What the objective may still fall by, if it goes on falling as it did over the last six measured
+/// rounds; nothing where these do not say.
+std::optional<double> predicted_fall(std::span<const TracePoint> trace) {
+  constexpr std::size_t window = 3;
+  if (trace.size() <= 2 * window) return std::nullopt;
+  const auto objective = [&](std::size_t back) { return trace[trace.size() - 1 - back].objective; };
+  const double fall = objective(window) - objective(0);
+  const double before = objective(2 * window) - objective(window);
+  if (!(fall > 0) || !(before > fall)) return std::nullopt;
+  return fall * fall / (before - fall);
+}
+
+}  // namespace
+
 bool StoppingRule::is_worth_a_look(const Measures& now, std::span<const TracePoint> trace) const {
   if (trace.size() < 2) return true;
   const TracePoint &before = trace[trace.size() - 2], &last = trace.back();
@@ -56,7 +72,9 @@ bool StoppingRule::is_worth_a_look(const Measures& now, std::span<const TracePoi
   const Round spacing = std::max<Round>(1, last.round / parts);
   if (last.round / spacing == before.round / spacing) return false;
   const double goal = std::max(tolerance_ * least(now.objective), rest * std::abs(now.objective));
-  return std::abs(now.objective - before.objective) <= 10 * goal;
+  const double change = std::abs(now.objective - before.objective);
+  if (change <= 0.1 * goal) return true;
+  return change <= 10 * goal && predicted_fall(trace).value_or(0) <= 1.5 * goal;
 }
 
 void StoppingRule::certify(const Measures& now) {
